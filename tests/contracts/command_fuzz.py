@@ -55,7 +55,7 @@ BASES = {
     "relations learn": "mod3 --elements 4 --steps 4 --width 4 --depth 1 --seeds 1",
     "relations repons": "--encoder-rate 1e-3 --decoder-rate 1e-3",
     "relations advise": "mod3 --elements 4 --quick --width 4 --depth 1 --steps 4",
-    "relations phases": "mod3 --elements 4 --grid 2 --networks 2 --steps 4 --width 4 --depth 1",
+    "relations phases": "mod3 --elements 4 --grid 2 --seeds 2 --steps 4 --width 4 --depth 1",
     "residual-stream analyze": "model --texts texts.txt --at-most 4 --measures paths --surrogates random-walk"
     " --draws 2",
     "residual-stream semanticity": "model --count 10 --controls permuted",

@@ -23,7 +23,6 @@ from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.stream.semanticity import measure_stream
-from genlaws.relations.networks.network import learn_relation
 from genlaws.relations.networks.pilot import Pilot
 from genlaws.report.document import whole_report
 from genlaws.residual_stream.analysis import analyze_stream
@@ -90,8 +89,8 @@ QUESTIONS = {
     "data_needed": partial(relations.data_needed, relations.less_than(4), repeats=2),
     "query_curve": partial(relations.query_curve, relations.less_than(3), repeats=2),
     "advise_relation": partial(relations.advise_relation, relations.named_relation("bipartite-4-4"), pilot=PILOT),
-    "phase_diagram": partial(relations.phase_diagram, "mod3", grid=2, networks=2, steps=4, **NETWORK),
-    "learn_relation": partial(learn_relation, "mod3", steps=6, stop_at=0.0, log_at=[2, 4], **NETWORK),
+    "phase_diagram": partial(relations.phase_diagram, "mod3", grid=2, seeds=2, steps=4, **NETWORK),
+    "learn_relation": partial(relations.learn_relation, "mod3", steps=6, stop_at=0.0, **NETWORK),
     "relu networks": partial(train_relu_networks, stimulus_count=10, seeds=[0], steps=6, log_every=2, batch_size=4),
     "slot networks": partial(train_slot_networks, **SLOTS),
     "two-layer networks": partial(

@@ -269,10 +269,10 @@ LINES = {
     ),
     "relations advise/wrong": Line("relations advise mod3 --elements 6 --quick --target-accuracy 1"),
     "relations phases/mod3": Line(
-        "relations phases mod3 --elements 6 --grid 2 --networks 2 --steps 40 --width 6", "trained"
+        "relations phases mod3 --elements 6 --grid 2 --seeds 2 --steps 40 --width 6", "trained"
     ),
     "relations phases/rates": Line(
-        "relations phases less-than --elements 6 --grid 2 --networks 2 --steps 40 --width 6 --depth 1 --optimizer sgd"
+        "relations phases less-than --elements 6 --grid 2 --seeds 2 --steps 40 --width 6 --depth 1 --optimizer sgd"
         " --decoder-rates 1e-3:0.1 --encoder-rates 1e-3:1e-2 --out out",
         "trained",
         quick=False,

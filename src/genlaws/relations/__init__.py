@@ -30,6 +30,7 @@ from genlaws.relations.inference.paper import accuracy_formula, critical_fractio
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
 from genlaws.relations.networks.diagram import PhaseDiagram, phase_diagram
+from genlaws.relations.networks.learned import LearnedRelation, learn_relation
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons import (
     PairState,
@@ -102,6 +103,7 @@ __all__ = [
     "GraphDescription",
     "Hypotheses",
     "KnowledgeGraph",
+    "LearnedRelation",
     "LearningAdvice",
     "NextPair",
     "PairState",
@@ -149,6 +151,7 @@ __all__ = [
     "hypotheses_of",
     "incomplete_bipartite",
     "inferable_fraction",
+    "learn_relation",
     "less_than",
     "matrix_invariant",
     "modulo",

@@ -57,7 +57,7 @@ KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
 GivenClass = Annotated[Hypotheses, KNOWN_CLASS]
 BoundMethod = Annotated[str, Parameter("How it is computed; chain is a Markov chain.", choices=BOUND_METHODS)]
 Repeats = Annotated[int, Parameter("How often it is repeated, with other random entries.")]
-Seed = Annotated[int, Parameter("Seed of the random draws.")]
+Seed = Annotated[int, Parameter("Seed of the random draws.", check=whole_number)]
 
 # Training of networks
 OPTIMIZERS = ("adam", "adamw", "sgd")
@@ -135,7 +135,7 @@ Grid = Annotated[
         check=partial(whole_number, at_least=2, at_most=100),
     ),
 ]
-NetworksAtRates = Annotated[
+SeedsAtRates = Annotated[
     int,
     Parameter(
         "Networks at each pair of rates.",

@@ -17,8 +17,12 @@ MAX_OPEN_LINES = 25  # of a table that is not folded
 
 def result_page(found: Result) -> str:
     """Return the page of a result."""
-    summary = found.summary()
-    name = "" if found.call is None else found.call.function
+    return whole_page(_name(found) or type(found).__name__, result_parts(found))
+
+
+def result_parts(found: Result) -> list[str]:
+    """Return what the page of a result has below its heading, as HTML."""
+    summary, name = found.summary(), _name(found)
     about = (inspect.getdoc(QUESTIONS[name]) or "").partition("\n\n")[0] if name in QUESTIONS else ""
     parts = [paragraphs([about], "soft") if about else "", paragraphs(one for one in summary.headline if one)]
     parts += [picture(partial(_same, one), title.replace("-", " "), title) for title, one in found.pictures().items()]
@@ -30,7 +34,11 @@ def result_page(found: Result) -> str:
     parts += [_table(title, table) for title, table in found.tables().items()]
     if found.call is not None:
         parts.append(folded("Inputs", quoted(json.dumps(found.to_dict()["inputs"], indent=1))))
-    return whole_page(name or type(found).__name__, parts)
+    return parts
+
+
+def _name(found: Result) -> str:
+    return "" if found.call is None else found.call.function
 
 
 def _same(drawn: Any) -> Any:

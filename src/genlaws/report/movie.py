@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws import __version__
-from genlaws.core.arguments import Array, whole_number
+from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.figures.relations.learned import color_key, element_colors
-from genlaws.relations.networks.embeddings import ElementGroups, principal_plane
+from genlaws.relations import LearnedRelation
+from genlaws.relations.networks.embeddings import ElementGroups, element_groups, principal_plane
 from genlaws.render.html import static_text
+from genlaws.render.pages import result_page, result_parts
 
 PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_MARGIN = 640.0, 480.0, 26.0  # in units of the picture
 MOVIE_DIGITS = 4
@@ -28,6 +30,8 @@ COLORED_BY = {
 }
 MAX_VISIBLE_NAMES = 60  # with more elements the names start hidden
 FRAME_MILLISECONDS = 90  # between frames
+MAX_FRAMES = 100
+MAX_DOTS = 60_000  # of all frames together, so that a page stays below two megabytes
 LABEL_OFFSET_X, LABEL_OFFSET_Y = 8.0, 5.0  # from the center of a dot to its name
 LABEL_FLIP_SHARE = 0.8  # of the width; beyond, names are left of their dots
 
@@ -41,6 +45,7 @@ def embedding_movie(
     names: Sequence[str] = (),
     train_accuracy: ArrayLike | None = None,
     test_accuracy: ArrayLike | None = None,
+    below: Sequence[str] = (),
 ) -> str:
     """Return the HTML of a page on which the embeddings of a training can be played.
 
@@ -58,6 +63,8 @@ def embedding_movie(
     names : sequence of str
         Of the elements; their numbers if left out.
     train_accuracy, test_accuracy : arrays of shape (times,), optional
+    below : sequence of str
+        More parts of the page, as HTML.
     """
     given = np.asarray(embeddings, dtype=np.float64)
     times = [whole_number("steps", one) for one in steps]
@@ -86,7 +93,36 @@ def embedding_movie(
         "offset_x": LABEL_OFFSET_X,
         "offset_y": LABEL_OFFSET_Y,
     }
-    return _page(film, groups, words, title, given.shape[2])
+    return _page(film, groups, words, title, given.shape[2], below)
+
+
+def learned_page(found: LearnedRelation) -> str:
+    """Return the page of networks that learned a relation, on which the training of one of them is played.
+
+    Without stored embeddings it is the page of any result.
+    """
+    runs, known, network = found.runs, found.learned_relation, found.shown_network
+    if runs is None or known is None or network is None or not runs.embeddings.size:
+        return result_page(found)
+    frames = chosen_frames(runs.steps, known.element_count)
+    return embedding_movie(
+        runs.embeddings[network][frames],
+        runs.steps[frames].tolist(),
+        element_groups(known),
+        f"{known.label}: embeddings along the training of network {network}",
+        names=known.names,
+        train_accuracy=runs.train_accuracy[network][frames],
+        test_accuracy=runs.test_accuracy[network][frames],
+        below=result_parts(found),
+    )
+
+
+def chosen_frames(steps: Whole, element_count: int) -> Whole:
+    """Return which measurements the page shows: the start, the end, and evenly in log time between them."""
+    count = max(2, min(MAX_FRAMES, MAX_DOTS // element_count))
+    wanted = np.geomspace(1.0, steps[-1] + 1.0, count)
+    nearest = np.abs(np.log(steps[None] + 1.0) - np.log(wanted[:, None])).argmin(axis=1)
+    return np.unique(nearest)
 
 
 def _shares(name: str, given: ArrayLike | None, count: int) -> list[float | None]:
@@ -112,22 +148,32 @@ def _to_picture(places: Array) -> list[list[float]]:
     return [[_rounded(one) for one in frame] for frame in drawn.reshape(len(places), -1).tolist()]
 
 
-def _page(film: dict[str, Any], groups: ElementGroups, names: tuple[str, ...], title: str, dimension: int) -> str:
+def _page(  # noqa: PLR0917
+    film: dict[str, Any],
+    groups: ElementGroups,
+    names: tuple[str, ...],
+    title: str,
+    dimension: int,
+    below: Sequence[str],
+) -> str:
     heading = html.escape(title)
     leading = f"the two leading principal axes of {dimension} dimensions in the end"
     axes = {1: "one dimension", 2: "both dimensions"}.get(dimension, leading)
     data = json.dumps(film, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    styles = static_text("document.css") + static_text("movie.css", "genlaws.report")
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{static_text('movie.css', 'genlaws.report')}</style></head><body><main>",
+        f"<style>\n{styles}</style></head><body><main>",
         f"<h1>{heading}</h1>",
         f'<p class="soft">{len(names)} elements, {axes}; colored by {COLORED_BY[groups.kind]}. '
         f"genlaws {html.escape(__version__)}.</p>",
-        _picture(film, groups, names, title),
+        f'<section class="movie">{_picture(film, groups, names, title)}',
         _key(groups),
         _controls(film, nameless=len(names) > MAX_VISIBLE_NAMES),
+        "</section>",
+        *below,
         "</main>",
         f'<script type="application/json" id="film">{data}</script>',
         f"<script>\n{static_text('movie.js', 'genlaws.report')}</script></body></html>",

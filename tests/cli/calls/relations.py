@@ -18,9 +18,14 @@ COMMANDS = {
         "relations bound mod3 --elements 6 --train-fraction 0.2 --repeats 3 --seed 5",
         "relations bound less-than --elements 6 --train-fraction 0.1:0.3:3 --method chain",
     ],
+    "relations.learn_relation": [
+        "relations learn mod3 --elements 6 --steps 30 --width 4 --seeds 2 --seed 5",
+        "relations learn matrix.csv --steps 20 --width 4 --depth 1 --optimizer sgd --mode squared_difference",
+        "relations learn graph.tsv --relation knows --entities all --steps 20 --width 4 --train-fraction 1",
+    ],
     "relations.phase_diagram": [
-        "relations phases mod3 --elements 6 --grid 2 --networks 2 --steps 40 --width 4 --depth 1",
-        "relations phases matrix.csv --grid 2 --networks 2 --steps 300 --width 4 --depth 1 --encoder-rates 1e-3:0.1"
+        "relations phases mod3 --elements 6 --grid 2 --seeds 2 --steps 40 --width 4 --depth 1",
+        "relations phases matrix.csv --grid 2 --seeds 2 --steps 300 --width 4 --depth 1 --encoder-rates 1e-3:0.1"
         " --decoder-rates 1e-3:0.1 --batch-size 9 --seed 5",
     ],
     "relations.training_set_bound": [

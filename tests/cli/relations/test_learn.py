@@ -10,13 +10,16 @@ import pytest
 
 from genlaws.relations import modulo, posterior
 from genlaws.relations.inference.hypotheses import hypotheses_of
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
 
 QUICK = ("--width", "12", "--depth", "1", "--encoder-rate", "0.02", "--decoder-rate", "0.01", "--steps", "400")
 SMALL = ("relations", "learn", "mod3", "--elements", "9", *QUICK)
-PICTURES = {"curves.png", "curves.pdf", "curves.csv", "embeddings.png", "embeddings.csv", "embeddings.html"}
+FILES = {
+    *("result.json", "report.html", "networks.csv", "curves.csv", "embeddings.csv"),
+    *("curves.png", "curves.pdf", "embeddings.png", "embeddings.pdf"),
+}
 
 
 @pytest.fixture
@@ -34,40 +37,41 @@ def test_numbers_are_the_librarys(genlaws):
     answer = genlaws(*SMALL, "--seeds", "3", "--seed", "5", "--json")
     assert answer.code == 0
     assert answer.err == ""
-    found = answer.json
+    found = answer.json["result"]
     settings = {"width": 12, "depth": 1, "encoder_rate": 0.02, "decoder_rate": 0.01, "steps": 400}
-    runs = learn_relation(modulo(9, 3), seeds=[5, 6, 7], **settings)
+    runs = train_networks(modulo(9, 3), seeds=[5, 6, 7], **settings)
     for name in ("train_accuracy", "test_accuracy", "balanced_accuracy", "table_accuracy"):
-        assert found[f"{name}_each"] == pytest.approx(runs.final(name).tolist())
-        assert found[name] == pytest.approx(runs.final(name).mean())
-        expected = mean_accuracy(runs.final(name))
-        assert found[f"{name}_interval"] == pytest.approx([expected.low, expected.high])
+        assert [one[name] for one in found["networks"]] == pytest.approx(runs.final(name).tolist())
+        assert found[name] == pytest.approx(vars(mean_accuracy(runs.final(name))))
+        assert found[name]["value"] == pytest.approx(runs.final(name).mean())
     assert found["majority_accuracy"] == pytest.approx(2 / 3)
     assert found["training_count"] == runs.training_mask[0].sum() == 61
-    assert sum(found["phase_counts"].values()) == len(found["phase"]) == 3
-    assert found["settings"]["seed"] == 5
-    assert found["invariant_drift"] is None
+    assert sum(found["phase_counts"].values()) == len(found["networks"]) == 3
+    assert [one["seed"] for one in found["networks"]] == [5, 6, 7]
+    assert found["inputs"]["seed"] == 5
 
 
 def test_best_accuracy_is_that_of_the_same_entries(genlaws):
-    found = genlaws(*SMALL, "--train-fraction", "0.2", "--seeds", "2", "--json").json
+    found = genlaws(*SMALL, "--train-fraction", "0.2", "--seeds", "2", "--json").json["result"]
+    found = found["class_average"]
     relation = modulo(9, 3)
-    runs = learn_relation(relation, seeds=[0, 1], train_fraction=0.2, steps=1, width=2)
+    runs = train_networks(relation, seeds=[0, 1], train_fraction=0.2, steps=1, width=2)
     laws = [
         posterior(training_set_of(relation, np.flatnonzero(shown)), hypotheses_of(relation), truth=relation)
         for shown in runs.training_mask
     ]
-    assert found["best_accuracy"] == pytest.approx(np.mean([law.accuracy for law in laws]))
-    assert found["best_unseen_accuracy"] == pytest.approx(np.mean([law.unseen_accuracy for law in laws]))
-    assert found["best_class"] == "equivalence with 3 classes"
-    assert found["best_message"] == "It is exact."
-    assert found["best_accuracy"] < 1.0
+    assert found["accuracy"]["value"] == pytest.approx(np.mean([law.accuracy for law in laws]))
+    assert found["unseen_accuracy"]["value"] == pytest.approx(np.mean([law.unseen_accuracy for law in laws]))
+    assert found["hypotheses"] == "equivalence with 3 classes"
+    assert found["exact_count"] == found["set_count"] == 2
+    assert found["accuracy"]["value"] < 1.0
 
 
 def test_same_seed_gives_the_same_answer_and_another_another(genlaws):
     first, second = (genlaws(*SMALL, "--json").out for _ in range(2))
     assert first == second
-    assert genlaws(*SMALL, "--json", "--seed", "1").json["table_accuracy"] != json.loads(first)["table_accuracy"]
+    other = genlaws(*SMALL, "--json", "--seed", "1").json["result"]
+    assert other["table_accuracy"] != json.loads(first)["result"]["table_accuracy"]
 
 
 def test_text_says_first_the_numbers_then_what_they_mean(genlaws):
@@ -84,8 +88,8 @@ def test_gradient_descent_tells_the_drift_of_what_it_conserves(genlaws):
     drifts = []
     for rate, steps in (("0.1", "200"), ("0.05", "400")):
         arguments = ("--optimizer", "sgd", "--encoder-rate", rate, "--decoder-rate", rate, "--steps", steps)
-        drifts.append(genlaws("relations", "learn", "mod3", "--elements", "9", *arguments, "--json").json)
-    drift = [one["invariant_drift"] for one in drifts]
+        drifts.append(genlaws("relations", "learn", "mod3", "--elements", "9", *arguments, "--json").json["result"])
+    drift = [one["networks"][0]["invariant_drift"] for one in drifts]
     assert 0.0 < drift[1] < 0.7 * drift[0] < 0.05
     assert "drift of the invariant" in genlaws(*SMALL, "--optimizer", "sgd").out
 
@@ -93,18 +97,18 @@ def test_gradient_descent_tells_the_drift_of_what_it_conserves(genlaws):
 def test_folder_holds_curves_embeddings_and_the_page(genlaws, tmp_path):
     answer = genlaws(*SMALL, "--seeds", "2", "--out", tmp_path / "run")
     assert answer.code == 0
-    assert {path.name for path in (tmp_path / "run").iterdir()} == PICTURES | {"learn.json"}
-    assert "The embeddings are those of network 0." in answer.out
+    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
     with (tmp_path / "run" / "curves.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    found = json.loads((tmp_path / "run" / "learn.json").read_text(encoding="utf-8"))
+    found = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
     last = [float(row["test_accuracy"]) for row in rows if row["step"] == "400"]
-    assert last == pytest.approx(found["test_accuracy_each"])
+    assert last == pytest.approx([one["test_accuracy"] for one in found["networks"]])
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "run" / "embeddings.png").stat().st_size > 5000
     assert (tmp_path / "run" / "curves.pdf").read_bytes().startswith(b"%PDF")
-    page = (tmp_path / "run" / "embeddings.html").read_text(encoding="utf-8")
-    assert "modulo 3: embeddings along the training" in page
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "modulo 3: embeddings along the training of network 0" in page
+    assert "2 networks were trained on 61 of the 81 entries" in page
     film = json.loads(re.search(r'id="film">(.*?)</script>', page)[1])
     assert film["steps"][0] == 0
     assert film["steps"][-1] == 400
@@ -118,7 +122,7 @@ def test_relation_of_a_knowledge_graph(genlaws, graph, tmp_path):
     answer = genlaws(*arguments, "--out", tmp_path / "run")
     assert answer.code == 0
     assert "class 'irreflexive antisymmetric'" in answer.out
-    assert "cy $x^" in (tmp_path / "run" / "embeddings.html").read_text(encoding="utf-8")
+    assert "cy $x^" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     unnamed = genlaws("relations", "learn", graph, *QUICK)
     assert unnamed.code == 2
     assert "parent" in unnamed.err
@@ -133,7 +137,8 @@ def test_text_never_says_nan(genlaws, tmp_path):
     assert "with the right labels" in noisy
     rates = ("--activation", "relu", "--encoder-rate", "1e30", "--decoder-rate", "1e30", "--steps", "50")
     broken = genlaws("relations", "learn", "mod3", "--elements", "9", *rates, "--out", tmp_path / "broken")
-    assert "There are no embeddings to show" in broken.out
+    assert {path.name for path in (tmp_path / "broken").iterdir()} >= {"curves.png", "report.html"}
+    assert not (tmp_path / "broken" / "embeddings.png").exists()
     assert "stopped at numbers that are not finite" in broken.out
     assert re.search(r"\bnan\b", everything.out + noisy + broken.out, re.IGNORECASE) is None
 
@@ -145,15 +150,15 @@ def test_a_sparse_relation_is_given_no_bound(genlaws, tmp_path):
     text = " ".join(genlaws(*arguments).out.split())
     assert "It is not a bound for this relation" in text
     assert "No learner" not in text
-    assert genlaws(*arguments, "--json").json["best_meaning"] in text
+    assert genlaws(*arguments, "--json").json["result"]["class_average"]["meaning"] in text
 
 
 def test_a_large_relation_has_no_best_but_a_reason(genlaws):
     found = genlaws(
         "relations", "learn", "mod3", "--elements", "120", "--width", "4", "--depth", "1", "--steps", "3", "--json"
-    ).json
-    assert found["best_accuracy"] is None
-    assert found["best_message"] == "It is not computed beyond 100 elements."
+    ).json["result"]
+    assert found["class_average"] is None
+    assert found["no_class_average"] == "It is not computed beyond 100 elements."
 
 
 @pytest.mark.parametrize(

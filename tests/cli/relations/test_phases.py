@@ -24,9 +24,9 @@ from genlaws.relations.networks.diagram import _format_ratio, side_of
 from genlaws.sweeps import Store
 from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
-TINY = ("--grid", "2", "--networks", "2", "--steps", "40", "--width", "4", "--depth", "1")
+TINY = ("--grid", "2", "--seeds", "2", "--steps", "40", "--width", "4", "--depth", "1")
 # Three stacks, the last of them not full; one stack takes about half a second.
-BROKEN = ("--elements", "9", "--grid", "3", "--networks", "4", "--steps", "700", "--width", "4", "--depth", "1")
+BROKEN = ("--elements", "9", "--grid", "3", "--seeds", "4", "--steps", "700", "--width", "4", "--depth", "1")
 TOTAL = 36
 LIMIT = 120.0  # seconds on a busy machine
 FILES = ("boundaries.csv", "cells", "phases.csv", "phases.pdf", "phases.png", "report.html", "result.json")
@@ -165,12 +165,12 @@ def test_a_sparse_relation_has_a_target_beyond_the_majority_answer(genlaws):
 
 def test_the_call_in_python_gives_the_numbers_of_the_command(genlaws, tmp_path: Path):
     options = ("--decoder-rates", "1e-3:0.1", "--encoder-rates", "1e-3:1e-2", "--seed", "5", "--batch-size", "9")
-    size = ("--elements", "6", "--grid", "2", "--networks", "2", "--steps", "300", "--width", "4", "--depth", "1")
+    size = ("--elements", "6", "--grid", "2", "--seeds", "2", "--steps", "300", "--width", "4", "--depth", "1")
     answer = ask(genlaws, "mod3", *size, *options, "--out", tmp_path)
     found = phase_diagram(
         named_relation("mod3", 6),
         grid=2,
-        networks=2,
+        seeds=2,
         decoder_rates=(1e-3, 0.1),
         encoder_rates=(1e-3, 1e-2),
         steps=300,
@@ -239,7 +239,7 @@ def test_a_critical_ratio_beyond_those_tried_is_reported_to_be_there(ratio, row)
         (("gone.csv",), "There is no file 'gone.csv'"),
         (("mod3", "--elements", "501"), "at most 500 elements here; modulo 3 has 501"),
         (("mod3", "--grid", "1"), "grid must be a whole number, at least 2 and at most 100; got 1"),
-        (("mod3", "--networks", "1"), "networks must be a whole number, at least 2 and at most 10000; got 1"),
+        (("mod3", "--seeds", "1"), "seeds must be a whole number, at least 2 and at most 10000; got 1"),
         (("mod3", "--decoder-rates", "1e-2"), "decoder_rates must be the lowest and the highest rate"),
         (("mod3", "--encoder-rates", "1:0.1"), "encoder_rates must be two positive rates, the lower one first"),
         (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),

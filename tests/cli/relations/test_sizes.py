@@ -14,12 +14,13 @@ from genlaws.relations import (
     class_collision_probability,
     collision_probability,
     data_needed,
+    learn_relation,
     less_than,
     posterior,
     query_curve,
     simulate_repons,
 )
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from integer_options import integer_options
 
 HUGE = 10**20
@@ -63,7 +64,8 @@ def test_sizes_are_found():
         lambda size: learn_relation("mod3", width=size),
         lambda size: learn_relation("mod3", depth=size),
         lambda size: learn_relation("mod3", steps=size),
-        lambda size: learn_relation("mod3", seeds=range(size)),
+        lambda size: learn_relation("mod3", seeds=size),
+        lambda size: train_networks("mod3", seeds=range(size)),
         lambda size: Pilot(dimension=size),
         lambda size: Pilot(width=size),
         lambda size: Pilot(depth=size),

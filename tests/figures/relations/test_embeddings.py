@@ -7,7 +7,7 @@ from genlaws.figures import get_figure
 from genlaws.figures.relations.learned import CLASS_COLORS, color_key, draw_courses, draw_places, element_colors
 from genlaws.relations import Relation, less_than, modulo
 from genlaws.relations.networks.embeddings import class_spread, element_groups
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 
 # The ratio of the printed figure at larger rates, so that a third of the steps is enough.
 FAST_SETTINGS = {"memorizing_rates": (1e-4, 1e-2), "steps": 900, "times": 4}
@@ -72,7 +72,7 @@ def test_classes_have_the_palette_and_orders_go_from_dark_to_light():
 
 
 def test_courses_show_every_network_and_their_mean():
-    runs = learn_relation("mod3", seeds=range(3), steps=20, log_at=[1, 5, 20], width=4, depth=1)
+    runs = train_networks("mod3", seeds=range(3), steps=20, log_at=[1, 5, 20], width=4, depth=1)
     accuracy, loss = draw_courses(runs.to_frame(), runs.majority_accuracy).axes
     assert np.ptp(loss.get_xlim()) == 19.0
     drawn = [line.get_ydata() for line in accuracy.get_lines()]

@@ -17,7 +17,7 @@ from genlaws.relations.networks.runs import networks_together
 from genlaws.sweeps import Store
 from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
-TINY = {"grid": 2, "networks": 2, "steps": 40, "width": 4, "depth": 1}
+TINY = {"grid": 2, "seeds": 2, "steps": 40, "width": 4, "depth": 1}
 
 
 def outcome(train_step, test_step, phase):
@@ -124,7 +124,7 @@ def test_a_boundary_beyond_the_rates_tried_is_reported_to_be_there(ratio, advice
         ({"relation": "mod"}, "There is no relation 'mod'"),
         ({"relation": named_relation("mod3", 501)}, "at most 500 elements here; modulo 3 has 501"),
         ({"grid": 1}, "grid must be a whole number, at least 2"),
-        ({"networks": 1}, "networks must be a whole number, at least 2"),
+        ({"seeds": 1}, "seeds must be a whole number, at least 2"),
         ({"decoder_rates": (1e-1, 1e-2)}, "decoder_rates must be two positive rates, the lower one first"),
         ({"encoder_rates": (1e-3, 1e-2, 1e-1)}, "encoder_rates must be two positive rates, the lower one first"),
         ({"encoder_rates": (0.0, 1e-2)}, "encoder_rates must be positive and finite; got 0"),

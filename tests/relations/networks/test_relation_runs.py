@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import ACCURACIES, MEASURED, NEVER, RelationRuns
 
 NAN = np.nan
@@ -87,7 +87,7 @@ def test_what_is_not_measured_has_no_last_measurement(name):
 
 @pytest.mark.parametrize("stop_at", [None, 0.99])
 def test_a_network_that_breaks_keeps_what_it_was_before(stop_at):
-    runs = learn_relation(
+    runs = train_networks(
         "mod3",
         seeds=[1, 1],
         encoder_rate=[1e-3, 1e30],
@@ -108,7 +108,7 @@ def test_a_network_that_breaks_keeps_what_it_was_before(stop_at):
 
 
 def test_networks_that_leave_have_the_last_numbers_they_were_seen_with():
-    runs = learn_relation(
+    runs = train_networks(
         "mod3",
         seeds=range(4),
         encoder_rate=1e-2,

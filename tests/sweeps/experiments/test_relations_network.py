@@ -10,7 +10,7 @@ from killed_stack import EVERY, kill_sweep
 from sweep_trials import contents
 
 from genlaws.core.errors import InputError
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.phases import PHASES
 from genlaws.relations.networks.runs import ACCURACIES, GPU_STACK_SIZE, STACK_SIZE
 from genlaws.relations.structure.families import named_relation
@@ -65,7 +65,7 @@ def test_a_cell_is_the_network_its_settings_say():
         keep_course=True,
     )
     (found,) = relation_network_runs([settings], [9])
-    runs = learn_relation(
+    runs = train_networks(
         named_relation("less-than", 12),
         seeds=[9],
         train_fraction=0.5,

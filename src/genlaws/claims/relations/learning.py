@@ -174,10 +174,10 @@ def check_defaults(quick: bool) -> Finding:
 
 def check_collision_is_needed(quick: bool) -> Finding:
     """Train networks from standard normal embeddings and see whether those that generalize have merged classes."""
-    from genlaws.relations.networks.network import learn_relation  # noqa: PLC0415
+    from genlaws.relations.networks.network import train_networks  # noqa: PLC0415
 
     seeds, steps = (range(3), 500) if quick else (range(10), 10_000)
-    runs = learn_relation("mod3", seeds=seeds, width=20, encoder_rate=1e-2, decoder_rate=1e-3, steps=steps)
+    runs = train_networks("mod3", seeds=seeds, width=20, encoder_rate=1e-2, decoder_rate=1e-3, steps=steps)
     spread = np.asarray(class_spread(runs.final_embeddings, np.arange(30) % 3))
     right = np.asarray(runs.final("test_accuracy"))
     return corrected_if(

@@ -8,19 +8,13 @@ from cyclopts import Parameter
 
 from genlaws import relations
 from genlaws.cli.questions import command_of, fills
-from genlaws.cli.relations.source import Elements, RelationName, Source, read_relation
+from genlaws.cli.relations.source import one_relation
 from genlaws.core.errors import InputError
 
 Rates = Annotated[
     str | None,
     Parameter(help="Lowest and highest as 1e-4:1e-1. If left out, what suits the optimizer.", show_default=False),
 ]
-
-
-@fills("relation")
-def trained_relation(source: Source, /, *, elements: Elements = None, relation: RelationName = None) -> dict[str, Any]:
-    """Return the relation that networks learn."""
-    return {"relation": read_relation(source, elements, relation)}
 
 
 @fills("decoder_rates", "encoder_rates")
@@ -40,7 +34,7 @@ def _read_ends(name: str, text: str) -> tuple[float, float]:
 
 phases = command_of(
     relations.phase_diagram,
-    trained_relation,
+    one_relation,
     rate_options,
     about="The defaults are a reduced size that takes a few minutes: 6 × 6 rates, 3 networks each, 10,000 steps, "
     "layers of 20 units. With --out every finished network is stored in DIR/cells: after a stop the same command "

@@ -194,6 +194,14 @@ def read_query(source: str | None, options: QueryOptions) -> Query:
     return Query(None, known, named_hypotheses(known_class, prior))
 
 
+@fills("relation")
+def one_relation(
+    source: Source, /, *, elements: Elements = None, relation: RelationName = None, entities: Entities = "used"
+) -> dict[str, Any]:
+    """Return the one relation that the options name."""
+    return {"relation": read_relation(source, elements, relation, entities)}
+
+
 @fills("relation", "hypotheses")
 def known_relation(
     source: Source,

@@ -15,7 +15,7 @@ from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import Depth, Fraction, Rate, Scale, Steps, Width
 from genlaws.figures.relations.learned import LEARNED_ACCURACY, key_handles, scatter_elements
 from genlaws.relations.networks.embeddings import ElementGroups, class_spread, element_groups
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import RelationRuns
 from genlaws.relations.structure.families import named_relation
 from genlaws.render import style
@@ -57,7 +57,7 @@ def embeddings_data(settings: EmbeddingSettings, running: Running) -> pd.DataFra
     later = np.geomspace(max(1.0, FIRST_LOG_FRACTION * settings.steps), settings.steps, settings.times - 1)
     tables = []
     for encoder_rate, decoder_rate in (settings.merging_rates, settings.memorizing_rates):
-        runs = learn_relation(
+        runs = train_networks(
             relation,
             seeds=(settings.seed,),
             encoder_rate=encoder_rate,

@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 
 from genlaws.core.arguments import Array
 from genlaws.figures.labels import direct_labels
-from genlaws.relations.networks.embeddings import ElementGroups
+from genlaws.relations import LearnedRelation
+from genlaws.relations.networks.embeddings import ElementGroups, element_groups, principal_plane
 from genlaws.render import style
 
 CLASS_COLORS = (style.BLUE, style.ORANGE, style.GREEN, style.VERMILLION, style.PURPLE, style.SKY_BLUE, style.YELLOW)
@@ -34,6 +35,23 @@ GROUP_KIND_NAMES = {
     "position": "elements before it",
     "degree": "elements related to it",
 }
+
+
+def learned_pictures(found: LearnedRelation) -> dict[str, Figure]:
+    """Return the accuracies along the training, and the final embeddings of one network if one did not fail."""
+    runs, known, network = found.runs, found.learned_relation, found.shown_network
+    if runs is None or known is None:
+        return {}
+    with style.house_style():
+        pictures = {"curves": draw_courses(runs.to_frame(), found.majority_accuracy)}
+        if network is not None:
+            test = found.networks[network].test_accuracy
+            shown = f", {test:.3f} on other entries" if np.isfinite(test) else ""
+            title = f"{known.label} after {int(runs.steps[-1]):,} steps{shown}"
+            final = runs.final_embeddings[network]
+            places = principal_plane(final[None])[0]
+            pictures["embeddings"] = draw_places(places, element_groups(known), known.names, title, final.shape[1])
+    return pictures
 
 
 def element_colors(groups: ElementGroups) -> list[str]:
@@ -66,7 +84,7 @@ def draw_courses(frame: pd.DataFrame, majority: float) -> Figure:
     Parameters
     ----------
     frame : DataFrame
-        As :meth:`~genlaws.relations.networks.network.RelationRuns.to_frame` gives it.
+        As :meth:`~genlaws.relations.networks.runs.RelationRuns.to_frame` gives it.
     majority : float
         Accuracy of always giving the majority answer.
     """

@@ -17,7 +17,7 @@ from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
-from genlaws.relations import networks as trained
+from genlaws.relations import networks
 from genlaws.relations.networks.phases import PHASES, Boundary, boundary_of, count_phases, format_slope
 from genlaws.relations.networks.runs import log_every, networks_together
 from genlaws.relations.parameters import (
@@ -26,11 +26,11 @@ from genlaws.relations.parameters import (
     Device,
     EmbeddingScale,
     Grid,
-    NetworksAtRates,
     Optimizer,
     Patience,
     RateRange,
     Seed,
+    SeedsAtRates,
     Steps,
     TestedTrainFraction,
     Width,
@@ -203,7 +203,7 @@ def phase_diagram(
     relation: str | Relation,
     *,
     grid: Grid = 6,
-    networks: NetworksAtRates = 3,
+    seeds: SeedsAtRates = 3,
     decoder_rates: RateRange = None,
     encoder_rates: RateRange = None,
     steps: Steps = 10_000,
@@ -229,7 +229,7 @@ def phase_diagram(
         A name such as ``mod3`` (30 elements), or any relation of at most 500 elements.
     grid : int in [2, 100]
         Values of each learning rate, evenly spaced in their logarithm.
-    networks : int >= 2
+    seeds : int >= 2
         Networks at each pair of rates.
     decoder_rates, encoder_rates : two floats, the lower one first
         By default what suits the optimizer.
@@ -285,21 +285,21 @@ def phase_diagram(
         "batch_size": batch_size,
     }
     shown = checked_running(running, "jobs", "folder")
-    together = min(networks * grid**2, networks_together(device, known.element_count, width))
+    together = min(seeds * grid**2, networks_together(device, known.element_count, width))
     # One step shows whether these networks can be trained here, before anything is stored.
-    trained.network.learn_relation(known, seeds=range(together), steps=1, device=device, **training)
+    networks.network.train_networks(known, seeds=range(together), steps=1, device=device, **training)
     target = _target_of(known)
     outcomes = shown.cells(
         EXPERIMENT,
         # All that another diagram may have otherwise is on an axis, so that one folder can store several.
         {name: (value,) for name, value in (training | _measured(known, steps, target)).items()} | rates,
         settings={"device": device},
-        repeats=networks,
+        repeats=seeds,
         seed=seed,
         label=f"{known.label}: networks",
     )
-    starts = range(0, len(outcomes), networks)
-    points = [[[one[name] for one in outcomes[at : at + networks]] for name in OUTCOMES] for at in starts]
+    starts = range(0, len(outcomes), seeds)
+    points = [[[one[name] for one in outcomes[at : at + seeds]] for name in OUTCOMES] for at in starts]
     counted = [count_phases(*columns, patience=patience) for columns in points]
     encoder, decoder = np.array(list(product(*rates.values()))).T
     table = {name: np.array([one[name] for one in counted]) for name in counted[0]}

@@ -23,26 +23,28 @@ from genlaws.ensembles import Checkpoint, Live, Minibatches, PairPerceptron, Tra
 from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.optimizers import OPTIMIZERS
-from genlaws.ensembles.perceptron import ACTIVATIONS, PAIR_MODES
 from genlaws.ensembles.training import read_device
-from genlaws.relations.networks.runs import (
+from genlaws.relations.networks.runs import RelationRuns
+from genlaws.relations.parameters import (
+    ACTIVATIONS,
+    DECODER_INPUTS,
     MAX_DEPTH,
-    MAX_NETWORKS,
+    MAX_DIMENSION,
     MAX_TRAINING_STEPS,
     MAX_WIDTH,
     SIZE_HINT,
-    RelationRuns,
 )
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 
+MAX_NETWORKS = 100_000
 PRECISIONS = {"single": torch.float32, "double": torch.float64}
 DEFAULT_LOG_COUNT = 200  # measurements in a training
 # Bytes of one parameter: drawn in double precision, then stored with gradient and two moments in single precision.
 PARAMETER_BYTES, ACTIVATION_BYTES = 24, 4
 
 
-def learn_relation(
+def train_networks(
     relation: str | Relation,
     *,
     train_fraction: ArrayLike = 0.75,
@@ -71,7 +73,7 @@ def learn_relation(
     checkpoint: Checkpoint | None = None,
     running: Running | None = None,
 ) -> RelationRuns:
-    """Train networks on random entries of a relation and measure them along the way.
+    """Train networks, which may differ in their rates and training sets, and measure them along the way.
 
     Parameters
     ----------
@@ -104,16 +106,15 @@ def learn_relation(
     device, path, checkpoint, running :
         See ``genlaws.ensembles.train``.
 
-    References
-    ----------
-    :cite:p:`baek2024`, Section II and Table III, whose defaults are the defaults here. The paper names neither
-    optimizer nor batch; full-batch Adam agrees with its figures.
+    See Also
+    --------
+    genlaws.relations.networks.learned.learn_relation : Networks that differ in their seed, and what they learned.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
-    one_of("mode", mode, PAIR_MODES)
-    one_of("optimizer", optimizer, tuple(OPTIMIZERS))
-    one_of("precision", precision, tuple(PRECISIONS))
-    one_of("activation", activation, tuple(ACTIVATIONS))
+    one_of("mode", mode, DECODER_INPUTS)
+    one_of("optimizer", optimizer, OPTIMIZERS)
+    one_of("precision", precision, PRECISIONS)
+    one_of("activation", activation, ACTIVATIONS)
     read_device(device)
     numbers = [whole_number("seeds", one) for one in islice(seeds, MAX_NETWORKS + 1)]
     if not 1 <= len(numbers) <= MAX_NETWORKS:
@@ -161,7 +162,7 @@ def _hidden_layers(  # noqa: PLR0917
     relation: Relation, dimension: int, depth: int, width: int, networks: int, device: str
 ) -> list[int]:
     """Return the widths of the hidden layers, or raise if such networks would not fit into memory."""
-    size = whole_number("dimension", dimension, at_least=1, at_most=MAX_WIDTH, hint=SIZE_HINT)
+    size = whole_number("dimension", dimension, at_least=1, at_most=MAX_DIMENSION, hint=SIZE_HINT)
     units = whole_number("width", width, at_least=1, at_most=MAX_WIDTH, hint=SIZE_HINT)
     layers = whole_number("depth", depth, at_most=MAX_DEPTH, hint=SIZE_HINT)
     n, weights = relation.element_count, (2 * size * units + (layers - 1) * units**2) if layers else 2 * size

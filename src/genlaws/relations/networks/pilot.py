@@ -13,14 +13,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
 from genlaws.core.running import Running
 from genlaws.relations.inference.bound_curve import MAX_REPEATS
-from genlaws.relations.networks.runs import (
-    MAX_DEPTH,
-    MAX_NETWORKS,
-    MAX_TRAINING_STEPS,
-    MAX_WIDTH,
-    SIZE_HINT,
-    RelationRuns,
-)
+from genlaws.relations.networks.runs import RelationRuns
+from genlaws.relations.parameters import MAX_DEPTH, MAX_TRAINED_NETWORKS, MAX_TRAINING_STEPS, MAX_WIDTH, SIZE_HINT
 from genlaws.relations.structure.relation import Relation
 
 DEFAULT_RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
@@ -63,7 +57,9 @@ class Pilot:
     def __post_init__(self) -> None:
         one_of("optimizer", self.optimizer, tuple(DEFAULT_RATES))
         for name in ("networks", "ratio_networks"):
-            whole_number(name, getattr(self, name), at_least=2, at_most=MAX_NETWORKS, hint="An interval needs two.")
+            whole_number(
+                name, getattr(self, name), at_least=2, at_most=MAX_TRAINED_NETWORKS, hint="An interval needs two."
+            )
         whole_number(
             "bound_repeats", self.bound_repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two."
         )
@@ -187,12 +183,12 @@ class PilotTrials:
     def _train(
         self, part: tuple[int, int], networks: int, train_fraction: float, ratio: float, *, stop_at: float | None
     ) -> RelationRuns:
-        from genlaws.relations.networks.network import learn_relation  # noqa: PLC0415 - needs torch
+        from genlaws.relations.networks.network import train_networks  # noqa: PLC0415 - needs torch
 
         pilot, training_count = self.pilot, train_fraction * self.relation.pair_count
         every = max(1, pilot.steps // LOG_COUNT)
         seeds = np.random.SeedSequence((self.seed, *part)).generate_state(networks)
-        return learn_relation(
+        return train_networks(
             self.relation,
             train_fraction=train_fraction,
             seeds=[int(one) for one in seeds],

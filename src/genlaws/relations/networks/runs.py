@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEVER = -1  # step of a target that was not reached
-MAX_WIDTH, MAX_DEPTH = 1_000_000, 1_000  # units of a layer or dimensions of an embedding; hidden layers
-SIZE_HINT = "The upper limit is what memory and time allow."
-MAX_NETWORKS, MAX_TRAINING_STEPS = 100_000, 100_000_000
 ACCURACIES = ("train_accuracy", "test_accuracy", "table_accuracy", "balanced_accuracy")
 MEASURED = (*ACCURACIES, "loss", "invariant_drift")
 MIN_LOGS, MAX_LOG_INTERVAL = 500, 100  # measurements in a training; steps between two

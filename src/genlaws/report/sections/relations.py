@@ -159,7 +159,7 @@ def _train(label: str, name: str, sizes: RelationSizes, seed: int, *, mode: str,
     """Train networks of one kind on every share; needs torch."""
     shares = np.array(sizes.network_shares)
     first, count = 1000 * seed, sizes.networks * len(shares)
-    runs = networks.network.learn_relation(
+    runs = networks.network.train_networks(
         named_relation(name, sizes.elements),
         train_fraction=np.tile(shares, sizes.networks),
         seeds=range(first, first + count),

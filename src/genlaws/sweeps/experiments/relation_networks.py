@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from genlaws.ensembles import Checkpoint
-from genlaws.relations.networks.network import learn_relation
+from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.phases import network_outcomes
 from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, networks_together
 from genlaws.relations.structure.families import named_relation
@@ -100,7 +100,7 @@ def _train(
     shared = group[0]
     given = shared.model_dump(exclude={*NON_TRAINING_FIELDS, *PER_RELATION_NETWORK_ON_GPU, "relation"})
     own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in PER_RELATION_NETWORK_ON_GPU}
-    runs = learn_relation(
+    runs = train_networks(
         relation_of(shared),
         seeds=list(seeds),
         log_at=range(0, shared.steps + 1, shared.log_every),
