@@ -72,23 +72,12 @@ class Running:
         if self._stopped.is_set():
             raise StoppedError("The computation was cancelled.")
 
-    def cells(
-        self,
-        experiment: str,
-        axes: Mapping[str, Sequence[Any]],
-        *,
-        settings: Mapping[str, Any],
-        repeats: int,
-        seed: int,
-        label: str,
-    ) -> list[Mapping[str, Any]]:
-        """Compute an experiment over axes and return the result of every cell, in the order of the axes.
+    def cells(self, experiment: str, axes: Mapping[str, Sequence[Any]], **given: Any) -> list[Any]:
+        """Return every cell of an experiment over axes, computed by these jobs and stored in this folder.
 
-        The cells are computed by the jobs. In the folder they are stored, and not computed again.
+        What else is given is described at :func:`~genlaws.sweeps.computing.compute_experiment`.
         """
-        found: list[Mapping[str, Any]] = load_named(CELLS_BY)(
-            experiment, axes, settings=settings, repeats=repeats, seed=seed, running=self, label=label
-        )
+        found: list[Any] = load_named(CELLS_BY)(experiment, axes, running=self, **given)
         return found
 
     def part(self) -> Running:

@@ -60,11 +60,26 @@ def compute_experiment(
     seed: int,
     running: Running,
     label: str,
-) -> list[Result]:
-    """Return the result of every cell of an experiment over axes, in their order; see `Running.cells`."""
+) -> list[ComputedCell]:
+    """Return every cell of an experiment over axes, in their order, as `compute_cells` does.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    axes : mapping
+        The values of each setting that varies.
+    settings : mapping
+        The other settings.
+    repeats, seed : int
+        Of each combination, and of all.
+    running : Running
+    label : str
+        What the cells are.
+    """
     over = [Axis(name, tuple(values)) for name, values in axes.items()]
     sweep = make_sweep(get_experiment(experiment), settings, over, repeats, seed)
-    return [cell.result for cell in compute_cells(sweep, running, label)]
+    return compute_cells(sweep, running, label)
 
 
 def _compute_in_process(sweep: Sweep, running: Running) -> Iterator[ComputedCell]:

@@ -15,13 +15,15 @@ from genlaws.relations import PhaseDiagram, named_relation, phase_diagram
 from genlaws.relations.networks.diagram import _advice_on
 from genlaws.relations.networks.runs import networks_together
 from genlaws.sweeps import Store
+from genlaws.sweeps.computing import ComputedCell
 from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
 TINY = {"grid": 2, "seeds": 2, "steps": 40, "width": 4, "depth": 1}
 
 
 def outcome(train_step, test_step, phase):
-    return {"train_step": train_step, "test_step": test_step, "phase": phase, "final_test_accuracy": 0.75}
+    found = {"train_step": train_step, "test_step": test_step, "phase": phase, "final_test_accuracy": 0.75}
+    return ComputedCell(None, found)
 
 
 def test_the_outcomes_are_counted_at_their_rates(monkeypatch):

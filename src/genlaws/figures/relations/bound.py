@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from genlaws.core.estimate import from_standard_error
+from genlaws.core.estimate import mean_estimates
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
@@ -20,8 +20,7 @@ from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 from genlaws.render import style
-from genlaws.sweeps import Axis, get_experiment, make_sweep
-from genlaws.sweeps.computing import compute_cells
+from genlaws.sweeps.computing import compute_experiment
 from genlaws.sweeps.experiment import Result, Settings
 
 Repeats = Annotated[int, Field(ge=2, le=1000)]
@@ -57,10 +56,15 @@ class QuerySettings(Settings):
 
 def bound_data(settings: BoundFigureSettings, running: Running) -> pd.DataFrame:
     """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
-    base = {"largest_fraction": settings.largest_fraction, "points": settings.points}
-    axes = [Axis("relation", settings.relations)]
-    sweep = make_sweep(get_experiment("relations.curve"), base, axes, settings.repeats, settings.seed)
-    cells = compute_cells(sweep, running, "training sets")
+    cells = compute_experiment(
+        "relations.curve",
+        {"relation": settings.relations},
+        settings={"largest_fraction": settings.largest_fraction, "points": settings.points},
+        repeats=settings.repeats,
+        seed=settings.seed,
+        running=running,
+        label="training sets",
+    )
     tables = []
     for name in settings.relations:
         runs = [cell.result for cell in cells if cell.settings.relation == name]
@@ -73,9 +77,7 @@ def _average_runs(relation: Relation, runs: list[Result]) -> pd.DataFrame:
     shares = runs[0]["train_fraction"]
     table: dict[str, Any] = {"relation": relation.label, "train_fraction": shares}
     for name in ("accuracy", "unseen_accuracy", "bits_left", "determined", "paper_procedure"):
-        values = np.array([run[name] for run in runs])
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        found = [from_standard_error(*pair, len(values)) for pair in zip(values.mean(axis=0), error, strict=True)]
+        found = mean_estimates(np.array([run[name] for run in runs]))
         table[name] = [estimate.value for estimate in found]
         table[f"{name}_low"], table[f"{name}_high"] = [one.low for one in found], [one.high for one in found]
     table["accuracy_formula"] = paper_accuracy(relation.element_count, hypotheses_of(relation), shares)

@@ -273,13 +273,15 @@ def phase_summary(frame: pd.DataFrame, settings: PhaseSettings) -> pd.DataFrame:
 
     A law of gradient flow can only hold for small steps.
     """
-    lower = frame["decoder_rate"] <= frame.groupby("optimizer")["decoder_rate"].transform(_middle)
-    parts = {"all": frame, "lower": frame[lower], "upper": frame[~lower]}
+    lower = lower_rates(frame)
+    parts = {"all": frame, "lower": lower, "upper": frame.drop(lower.index)}
     return pd.concat([boundaries(part).assign(rates=name) for name, part in parts.items()], ignore_index=True)
 
 
-def _middle(rates: pd.Series) -> float:
-    return math.sqrt(rates.min() * rates.max())
+def lower_rates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the lower half of each optimizer's decoder rates, in their logarithm."""
+    rates = frame.groupby("optimizer")["decoder_rate"]
+    return frame[frame["decoder_rate"] <= np.sqrt(rates.transform("min") * rates.transform("max"))]
 
 
 def boundaries(frame: pd.DataFrame) -> pd.DataFrame:

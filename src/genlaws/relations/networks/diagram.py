@@ -289,7 +289,7 @@ def phase_diagram(
     # One step shows whether these networks can be trained here, before anything is stored.
     networks.network.train_networks(known, seeds=range(together), steps=1, device=device, **training)
     target = _target_of(known)
-    outcomes = shown.cells(
+    cells = shown.cells(
         EXPERIMENT,
         # All that another diagram may have otherwise is on an axis, so that one folder can store several.
         {name: (value,) for name, value in (training | _measured(known, steps, target)).items()} | rates,
@@ -298,9 +298,9 @@ def phase_diagram(
         seed=seed,
         label=f"{known.label}: networks",
     )
-    starts = range(0, len(outcomes), seeds)
-    points = [[[one[name] for one in outcomes[at : at + seeds]] for name in OUTCOMES] for at in starts]
-    counted = [count_phases(*columns, patience=patience) for columns in points]
+    groups = (cells[start : start + seeds] for start in range(0, len(cells), seeds))
+    outcomes = ([[one.result[name] for one in group] for name in OUTCOMES] for group in groups)
+    counted = [count_phases(*columns, patience=patience) for columns in outcomes]
     encoder, decoder = np.array(list(product(*rates.values()))).T
     table = {name: np.array([one[name] for one in counted]) for name in counted[0]}
     return diagram_of(
