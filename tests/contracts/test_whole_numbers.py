@@ -74,7 +74,7 @@ def test_sliders_refuse_fractions():
         lambda count: relations.RelationClass("symmetric", element_count=count),
         lambda count: relations.RelationClass("equivalence", element_count=6, class_count=count),
         lambda count: relations.bound_curve(relations.less_than(4), train_fraction=0.1, repeats=count),
-        lambda count: relations.Pilot(width=count),
+        lambda count: relations.advise_relation("mod3", width=count),
         lambda count: relations.simulate_repons(relations.ReponSystem(1.0, 1.0), count),
         lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], surrogates=[], jobs=count),
         lambda count: residual_stream.analyze_stream(WALK, measures=["rotations"], draws=count),

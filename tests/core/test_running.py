@@ -23,7 +23,6 @@ from genlaws.probes.plan import plan_probe
 from genlaws.probes.probe import run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.stream.semanticity import measure_stream
-from genlaws.relations.networks.pilot import Pilot
 from genlaws.report.document import whole_report
 from genlaws.residual_stream.analysis import analyze_stream
 from genlaws.residual_stream.dynamics.compression import compress
@@ -43,15 +42,15 @@ TOKENS = [[1, 2], [3], [4, 5, 6]]
 RANDOM = np.random.default_rng(0)
 ROWS, STATES = RANDOM.normal(size=(60, 5)), RANDOM.normal(size=(COUNT, SITES, WIDTH)).cumsum(axis=1)
 LINE = EmbeddingStimuli("line", "text", tuple(map(str, range(COUNT))), np.arange(float(COUNT)))
-PILOT = Pilot(
-    train_fractions=(0.001, 0.5, 0.8),
-    ratios=(0.3, 3.0),
-    networks=2,
-    ratio_networks=2,
-    bound_repeats=2,
-    steps=20,
-    width=4,
-)
+PILOT = {
+    "train_fractions": (0.001, 0.5, 0.8),
+    "ratios": (0.3, 3.0),
+    "networks": 2,
+    "ratio_networks": 2,
+    "bound_repeats": 2,
+    "steps": 20,
+    "width": 4,
+}
 SWEEP = make_sweep(get_experiment("rules-facts.samples"), {"points": 3}, [Axis("fact_fraction", (0.1, 0.2, 0.3))])
 NETWORK = {"width": 4, "depth": 1}
 MEASURED = {"representation": ROWS, "positions": np.arange(60.0), "metric": "euclidean", "fronts": False}
@@ -88,7 +87,7 @@ QUESTIONS = {
     "bound_curve": partial(relations.bound_curve, relations.less_than(4), train_fraction=[0.2, 0.8], repeats=2),
     "data_needed": partial(relations.data_needed, relations.less_than(4), repeats=2),
     "query_curve": partial(relations.query_curve, relations.less_than(3), repeats=2),
-    "advise_relation": partial(relations.advise_relation, relations.named_relation("bipartite-4-4"), pilot=PILOT),
+    "advise_relation": partial(relations.advise_relation, "bipartite-4-4", **PILOT),
     "phase_diagram": partial(relations.phase_diagram, "mod3", grid=2, seeds=2, steps=4, **NETWORK),
     "learn_relation": partial(relations.learn_relation, "mod3", steps=6, stop_at=0.0, **NETWORK),
     "relu networks": partial(train_relu_networks, stimulus_count=10, seeds=[0], steps=6, log_every=2, batch_size=4),

@@ -9,7 +9,7 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.relations import less_than, modulo
-from genlaws.relations.networks.embeddings import ElementGroups, element_groups
+from genlaws.relations.networks.runs import ElementGroups, element_groups
 from genlaws.report import embedding_movie
 from genlaws.report.movie import PICTURE_HEIGHT, PICTURE_WIDTH
 

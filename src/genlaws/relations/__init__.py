@@ -28,7 +28,7 @@ from genlaws.relations.inference.hypotheses import (
 from genlaws.relations.inference.next_pair import NextPair, QueryCurve, next_pair, query_curve
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
-from genlaws.relations.networks.advice import LearningAdvice, advise_relation, quick_pilot
+from genlaws.relations.networks.advice import LearningAdvice, advise_relation
 from genlaws.relations.networks.diagram import PhaseDiagram, phase_diagram
 from genlaws.relations.networks.learned import LearnedRelation, learn_relation
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
@@ -167,7 +167,6 @@ __all__ = [
     "posterior",
     "properties",
     "query_curve",
-    "quick_pilot",
     "read_knowledge_graph",
     "read_training_set",
     "separation_limit",

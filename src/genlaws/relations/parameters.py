@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -15,6 +17,8 @@ from genlaws.relations.inference.bayes_bound import BOUND_METHODS
 from genlaws.relations.inference.hypotheses import Hypotheses
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
 
+MAX_REPEATS = 100_000  # training sets, all held in memory
+
 
 def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
     shares = np.atleast_1d(fraction(name, value, hint))
@@ -25,6 +29,14 @@ def _shares(name: str, value: ArrayLike, hint: str = "") -> Array:
 
 def _accuracy(name: str, value: ArrayLike, hint: str = "") -> Array:
     return scalar(name, within(name, value, 0.0, 1.0, open_low=True, hint=hint))
+
+
+def _increasing(name: str, value: ArrayLike, hint: str = "", *, check: Callable[..., Array]) -> Array:
+    """Return at least two increasing numbers above 0 that pass a check."""
+    numbers = check(name, value, hint=hint)
+    if numbers.ndim != 1 or len(numbers) < 2 or (np.diff(numbers) <= 0).any() or numbers[0] <= 0:
+        raise InputError(f"{name} must be at least two increasing numbers above 0; got {numbers.tolist()}.")
+    return numbers
 
 
 def _rate_range(name: str, value: ArrayLike, hint: str = "") -> tuple[float, float]:
@@ -109,7 +121,6 @@ DecoderInput = Annotated[
 Activation = Annotated[str, Parameter("Nonlinearity of the hidden layers.", choices=ACTIVATIONS)]
 EncoderRate = Annotated[float, Parameter("Learning rate of the embeddings.", symbol="η_enc", check=one(positive))]
 DecoderRate = Annotated[float, DECODER_RATE]
-MaybeDecoderRate = Annotated[float | None, DECODER_RATE]
 EncoderDecay = Annotated[float, Parameter("Weight decay of the embeddings.", check=one(non_negative))]
 DecoderDecay = Annotated[float, Parameter("Weight decay of the decoder.", check=one(non_negative))]
 EmbeddingScale = Annotated[float, Parameter("Factor on the initial embeddings.", check=one(non_negative))]
@@ -120,12 +131,54 @@ BatchSize = Annotated[
     Parameter("Entries in a step; the whole training set if left out.", check=partial(whole_number, at_least=1)),
 ]
 Steps = Annotated[int, STEPS]
-MaybeSteps = Annotated[int | None, STEPS]
 StopAt = Annotated[
     float | None, Parameter("A network stops when both its accuracies exceed this.", check=one(fraction))
 ]
 Precision = Annotated[str, Parameter("Of the numbers of a network.", choices=PRECISIONS)]
 Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
+
+
+# The pilot of an advice
+def _two_or_more(about: str, at_most: int) -> Parameter:
+    check = partial(whole_number, at_least=2, at_most=at_most)
+    return Parameter(about, check=check, hint="An interval needs two.")
+
+
+ExceededAccuracy = Annotated[
+    float,
+    Parameter(
+        "Accuracy to exceed, above 0 and below 1.",
+        symbol="α",
+        label="target accuracy",
+        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+        hint="A network succeeds when its accuracy exceeds the target.",
+    ),
+]
+Quick = Annotated[bool, Parameter("Fewer and shorter trainings: an answer in seconds, less certain.")]
+TriedFractions = Annotated[
+    ArrayLike | None,
+    Parameter(
+        "Training fractions to try, with equal learning rates.", check=partial(_increasing, check=fraction), listed=True
+    ),
+]
+TriedRatios = Annotated[
+    ArrayLike | None,
+    Parameter("Ratios of decoder to encoder rate to try.", check=partial(_increasing, check=positive), listed=True),
+]
+FractionNetworks = Annotated[
+    int | None, _two_or_more("Networks at each training fraction; 6 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
+]
+RatioNetworks = Annotated[
+    int | None, _two_or_more("Networks at each ratio; 8 (4 if quick) if left out.", MAX_TRAINED_NETWORKS)
+]
+BoundRepeats = Annotated[
+    int | None,
+    _two_or_more("Random training sets behind the exact bound; 10 (5 if quick) if left out.", MAX_REPEATS),
+]
+PilotSteps = Annotated[int | None, replace(STEPS, about="Updates of each network; 1,500 (800 if quick) if left out.")]
+PilotRate = Annotated[
+    float | None, replace(DECODER_RATE, about="Decoder rate, held fixed; 0.01 (1 with sgd) if left out.")
+]
 
 # Phase diagrams
 Grid = Annotated[
@@ -135,14 +188,7 @@ Grid = Annotated[
         check=partial(whole_number, at_least=2, at_most=100),
     ),
 ]
-SeedsAtRates = Annotated[
-    int,
-    Parameter(
-        "Networks at each pair of rates.",
-        check=partial(whole_number, at_least=2, at_most=MAX_TRAINED_NETWORKS),
-        hint="Shares of phases need several networks.",
-    ),
-]
+SeedsAtRates = Annotated[int, _two_or_more("Networks at each pair of rates.", MAX_TRAINED_NETWORKS)]
 RateRange = Annotated[
     tuple[float, float] | None,
     Parameter("Lowest and highest rate; if left out, what suits the optimizer.", check=_rate_range),

@@ -16,7 +16,7 @@ from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.figures.relations.learned import color_key, element_colors
 from genlaws.relations import LearnedRelation
-from genlaws.relations.networks.embeddings import ElementGroups, element_groups, principal_plane
+from genlaws.relations.networks.runs import ElementGroups, element_groups, principal_plane
 from genlaws.render.html import static_text
 from genlaws.render.pages import result_page, result_parts
 

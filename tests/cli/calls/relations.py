@@ -28,6 +28,11 @@ COMMANDS = {
         "relations phases matrix.csv --grid 2 --seeds 2 --steps 300 --width 4 --depth 1 --encoder-rates 1e-3:0.1"
         " --decoder-rates 1e-3:0.1 --batch-size 9 --seed 5",
     ],
+    "relations.advise_relation": [
+        "relations advise mod3 --elements 6 --quick --networks 2 --ratio-networks 2 --width 4 --depth 0 --steps 5",
+        "relations advise matrix.csv --train-fractions 0.2,0.6 --ratios 0.5:2:3:log"
+        " --networks 2 --ratio-networks 2 --optimizer sgd --width 4 --steps 10",
+    ],
     "relations.training_set_bound": [
         "relations bound --train known.csv --names names.txt --class equivalence-2",
         "relations bound --train known.csv --class equivalence-2 --method chain",

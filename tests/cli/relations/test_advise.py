@@ -10,42 +10,35 @@ import pandas as pd
 import pytest
 
 from genlaws.relations import data_needed, named_relation
-from genlaws.relations.networks import advice
 
-SMALL = ("--quick", "--width", "12", "--depth", "1", "--steps", "300")
-RATIOS, SHARES = (0.3, 3.0), (0.2, 0.8)
-
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    """Make the quick pilot a matter of moments."""
-    fields = {"train_fractions": SHARES, "ratios": RATIOS, "networks": 2, "ratio_networks": 2, "bound_repeats": 3}
-    monkeypatch.setattr(advice, "QUICK_SETTINGS", fields)
+RATIOS = (0.3, 3.0)
+TRIED = ("--train-fractions", "0.2,0.8", "--ratios", "0.3,3", "--networks", "2", "--ratio-networks", "2")
+SMALL = ("--quick", *TRIED, "--bound-repeats", "3", "--width", "12", "--depth", "1", "--steps", "300")
 
 
 def ask(genlaws, *arguments):
     answer = genlaws("relations", "advise", *arguments, "--json")
     assert answer.code == 0, answer.err
     assert answer.err == ""
-    return answer.json
+    return answer.json["result"]
 
 
 def test_json_holds_the_whole_advice(genlaws, tmp_path: Path):
     answer = ask(genlaws, "bipartite-8-8", *SMALL, "--out", tmp_path)
     exact = data_needed(named_relation("bipartite-8-8"), target_accuracy=0.9, repeats=3).train_fraction
-    assert answer["best_fraction"] == exact.value
-    assert answer["best_fraction_interval"] == [exact.low, exact.high]
-    assert answer["gap_ratio"] == pytest.approx(answer["network_fraction"] / exact.value)
+    assert answer["best_fraction"] == vars(exact)
+    assert answer["gap_ratio"]["value"] == pytest.approx(answer["network_fraction"]["value"] / exact.value)
     assert answer["suggested_ratio"] in RATIOS
     assert answer["advised_entries"] == round(answer["advised_fraction"] * 256)
     assert [row["value"] for row in answer["ratios"]] == list(RATIOS)
-    assert all(0 <= row["success_low"] <= row["success"] <= row["success_high"] <= 1 for row in answer["fractions"])
+    shares = [row["success"] for row in answer["fractions"]]
+    assert all(0 <= one["low"] <= one["value"] <= one["high"] <= 1 for one in shares)
     assert answer["network_count"] == 8
-    assert answer["held_fixed"]["steps"] == 300
+    assert answer["pilot"]["steps"] == 300
     assert answer["learned"] is True
     assert answer["boundary_seen"] is False  # two networks at two ratios cannot show it
-    assert json.loads((tmp_path / "advise.json").read_text(encoding="utf-8")) == answer
-    table = pd.read_csv(tmp_path / "advise.csv")
+    assert json.loads((tmp_path / "result.json").read_text(encoding="utf-8")) == answer
+    table = pd.read_csv(tmp_path / "result.csv")
     assert table["tried"].tolist() == ["train_fraction"] * 2 + ["ratio"] * 2
 
 
@@ -72,7 +65,7 @@ def test_a_matrix_that_is_not_learned(genlaws, tmp_path: Path):
     reported = ask(genlaws, tmp_path / "noise.npy", *SMALL[:-1], "40")
     assert reported["learned"] is False
     assert reported["suggested_ratio"] is None
-    assert reported["network_fraction"] is None
+    assert reported["network_fraction"]["value"] == "inf"
 
 
 def test_a_sparse_relation_of_a_knowledge_graph(genlaws, tmp_path: Path):
@@ -94,9 +87,9 @@ def test_a_sparse_relation_of_a_knowledge_graph(genlaws, tmp_path: Path):
         (("mod",), "There is no relation 'mod'"),
         (("mod3", "--elements", "501"), "at most 500 elements; modulo 3 has 501"),
         (("mod3", "--target-accuracy", "90"), "target_accuracy must lie in"),
-        (("mod3", "--target-accuracy", "1"), "target_accuracy must be below 1"),
+        (("mod3", "--target-accuracy", "1"), "target_accuracy must lie in (0, 1); got 1. A network succeeds when"),
         (("mod3", "--steps", "0"), "steps must be a whole number, at least 1 and at most 100000000; got 0"),
-        (("mod3", "--dimension", "0"), "dimension must be a whole number, at least 1 and at most 1000000; got 0"),
+        (("mod3", "--dimension", "0"), "dimension must be a whole number, at least 1 and at most 1000; got 0"),
         (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),
         (("mod3", "--decoder-rate", "0"), "decoder_rate must be positive"),
         (("mod3", "--relation", "likes"), "relation selects from a knowledge-graph file"),

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from genlaws.relations import modulo, posterior
+from genlaws.relations import LearnedRelation, learn_relation, modulo, posterior
 from genlaws.relations.inference.hypotheses import hypotheses_of
+from genlaws.relations.networks import learned
 from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import mean_accuracy
 from genlaws.relations.structure.training_set import training_set_of
@@ -115,6 +116,22 @@ def test_folder_holds_curves_embeddings_and_the_page(genlaws, tmp_path):
     assert 40 < len(film["steps"]) <= 100
     with (tmp_path / "run" / "embeddings.csv").open(encoding="utf-8") as stream:
         assert [row["class"] for row in csv.DictReader(stream)] == list("012012012")
+
+
+def test_without_stored_embeddings_the_page_plays_nothing(monkeypatch):
+    monkeypatch.setattr(learned, "MAX_STORED_NUMBERS", 0)
+    found = learn_relation("mod3", steps=5, width=4, depth=1)
+    assert 'id="film"' not in found.page()
+    assert set(found.tables()) == {"networks", "curves", "embeddings"}
+
+
+def test_a_result_that_was_read_has_no_runs():
+    found = learn_relation(modulo(6, 3), steps=5, width=4, depth=1, seeds=2)
+    again = LearnedRelation.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert str(again) == str(found)
+    assert set(again.tables()) == {"networks"}
+    assert again.pictures() == {}
+    assert "2 networks were trained" in again.page()
 
 
 def test_relation_of_a_knowledge_graph(genlaws, graph, tmp_path):

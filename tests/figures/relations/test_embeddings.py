@@ -6,8 +6,8 @@ import pytest
 from genlaws.figures import get_figure
 from genlaws.figures.relations.learned import CLASS_COLORS, color_key, draw_courses, draw_places, element_colors
 from genlaws.relations import Relation, less_than, modulo
-from genlaws.relations.networks.embeddings import class_spread, element_groups
 from genlaws.relations.networks.network import train_networks
+from genlaws.relations.networks.runs import class_spread, element_groups
 
 # The ratio of the printed figure at larger rates, so that a third of the steps is enough.
 FAST_SETTINGS = {"memorizing_rates": (1e-4, 1e-2), "steps": 900, "times": 4}

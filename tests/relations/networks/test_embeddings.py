@@ -5,7 +5,7 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.relations import Relation, complete_bipartite, divisibility, less_than, modulo
-from genlaws.relations.networks.embeddings import class_spread, element_groups, principal_plane
+from genlaws.relations.networks.runs import class_spread, element_groups, principal_plane
 
 ROUNDING = 1e-12
 

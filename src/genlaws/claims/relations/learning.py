@@ -14,7 +14,7 @@ from genlaws.figures.relations.cells import grouped
 from genlaws.relations import description_length_table, named_relation
 from genlaws.relations.inference.bound_curve import crossing
 from genlaws.relations.inference.paper import TARGET_ACCURACY
-from genlaws.relations.networks.embeddings import class_spread
+from genlaws.relations.networks.runs import class_spread
 
 if TYPE_CHECKING:
     import pandas as pd

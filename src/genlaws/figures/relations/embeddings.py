@@ -14,9 +14,8 @@ from genlaws.core.running import Running
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.relations.cells import Depth, Fraction, Rate, Scale, Steps, Width
 from genlaws.figures.relations.learned import LEARNED_ACCURACY, key_handles, scatter_elements
-from genlaws.relations.networks.embeddings import ElementGroups, class_spread, element_groups
 from genlaws.relations.networks.network import train_networks
-from genlaws.relations.networks.runs import RelationRuns
+from genlaws.relations.networks.runs import ElementGroups, RelationRuns, class_spread, element_groups
 from genlaws.relations.structure.families import named_relation
 from genlaws.render import style
 from genlaws.sweeps.experiment import Settings

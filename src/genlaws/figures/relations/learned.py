@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from genlaws.core.arguments import Array
 from genlaws.figures.labels import direct_labels
 from genlaws.relations import LearnedRelation
-from genlaws.relations.networks.embeddings import ElementGroups, element_groups, principal_plane
+from genlaws.relations.networks.runs import ElementGroups, element_groups, principal_plane
 from genlaws.render import style
 
 CLASS_COLORS = (style.BLUE, style.ORANGE, style.GREEN, style.VERMILLION, style.PURPLE, style.SKY_BLUE, style.YELLOW)

@@ -38,6 +38,7 @@ from genlaws.relations.inference.hypotheses import (
 from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.parameters import (
+    MAX_REPEATS,
     TRAIN_FRACTIONS,
     BoundMethod,
     GivenClass,
@@ -51,7 +52,6 @@ from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet, draw_order, training_set_of
 
 DEFAULT_REPEATS = 20  # as in the paper for equivalences
-MAX_REPEATS = 100_000  # training sets, all held in memory
 # Closer accuracies are equal: with no entries seen, the bound of an order is its majority accuracy.
 MAJORITY_TOLERANCE = 1e-9
 BOOTSTRAP_REPLICATES, MAX_BOOTSTRAP_REPLICATES = 1000, 1_000_000

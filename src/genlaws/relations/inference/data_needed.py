@@ -16,7 +16,7 @@ from genlaws.core.estimate import Estimate, from_replicates
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, DEFAULT_REPEATS, MAX_REPEATS, table_length
+from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, DEFAULT_REPEATS, table_length
 from genlaws.relations.inference.hypotheses import (
     Entrywise,
     Hypotheses,
@@ -26,7 +26,7 @@ from genlaws.relations.inference.hypotheses import (
 )
 from genlaws.relations.inference.paper import critical_fraction
 from genlaws.relations.inference.posterior import Posterior
-from genlaws.relations.parameters import TARGET_ACCURACY, KnownClass, Repeats, Seed, TargetAccuracy
+from genlaws.relations.parameters import MAX_REPEATS, TARGET_ACCURACY, KnownClass, Repeats, Seed, TargetAccuracy
 from genlaws.relations.structure.description_length import description_length_exact
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import draw_order, training_set_of

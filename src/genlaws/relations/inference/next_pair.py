@@ -19,9 +19,9 @@ from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import generator_of
 from genlaws.relations.inference.bayes_bound import posterior
-from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of
 from genlaws.relations.inference.posterior import entropy_bits
+from genlaws.relations.parameters import MAX_REPEATS
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet
 

@@ -10,35 +10,69 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from genlaws.core.arguments import scalar, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question, text_table
 from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, crossing, estimate_of_draws
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
 from genlaws.relations.networks.diagram import side_of
 from genlaws.relations.networks.phases import fit_threshold
-from genlaws.relations.networks.pilot import QUICK_SETTINGS, Goal, Pilot, PilotPoint, PilotTrials
+from genlaws.relations.networks.pilot import Goal, Pilot, PilotPoint, PilotTrials
+from genlaws.relations.parameters import (
+    BoundRepeats,
+    Depth,
+    Dimension,
+    ExceededAccuracy,
+    FractionNetworks,
+    Optimizer,
+    PilotRate,
+    PilotSteps,
+    Quick,
+    RatioNetworks,
+    Seed,
+    TriedFractions,
+    TriedRatios,
+    Width,
+)
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
+from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_PILOT_ELEMENTS = 500  # a network is measured on all pairs of elements
 MAX_BOUND_ELEMENTS = 40  # above, the exact bound takes longer than the pilot
 MIN_PAIRS = 4  # of the minority answer
 MIN_SUCCESS_SHARE = 0.75  # of networks that must generalize at the advised training fraction
+DEFAULT_RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}  # of the decoder
+PILOT_SIZES: dict[bool, dict[str, Any]] = {  # whether it is quick
+    False: {
+        "train_fractions": (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75),
+        "ratios": (0.1, 0.4, 1.5, 5.5, 20.0, 80.0, 300.0),
+        "networks": 6,
+        "ratio_networks": 8,
+        "bound_repeats": 10,
+        "steps": 1500,
+    },
+    True: {
+        "train_fractions": (0.1, 0.2, 0.3, 0.45, 0.7),
+        "ratios": (0.1, 1.0, 8.0, 50.0, 300.0),
+        "networks": 4,
+        "ratio_networks": 4,
+        "bound_repeats": 5,
+        "steps": 800,
+    },
+}
 
 
-@dataclass(frozen=True)
-class LearningAdvice:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningAdvice(Result):
     """Advised training fraction and learning rates, with intervals.
 
     Attributes
@@ -78,8 +112,12 @@ class LearningAdvice:
         with all widths 1. A guide, not a bound on a network.
     fractions, ratios : tuple of PilotPoint
     pilot : Pilot
-    seed : int
     """
+
+    derived = (
+        *("learned", "advised_entries", "boundary_seen", "half_fraction_seen", "fraction_at_edge", "ratio_at_edge"),
+        "network_count",
+    )
 
     relation: str
     element_count: int
@@ -98,15 +136,19 @@ class LearningAdvice:
     critical_ratio: Estimate | None
     flow_law: float
     sign_law: float
-    fractions: tuple[PilotPoint, ...] = field(repr=False)
-    ratios: tuple[PilotPoint, ...] = field(repr=False)
-    pilot: Pilot = field(repr=False)
-    seed: int = 0
+    fractions: tuple[PilotPoint, ...]
+    ratios: tuple[PilotPoint, ...]
+    pilot: Pilot
 
     @property
     def learned(self) -> bool:
         """Whether any network of the pilot generalized."""
         return any(any(point.succeeded) for point in (*self.fractions, *self.ratios))
+
+    @property
+    def advised_entries(self) -> int | None:
+        """The advised training fraction as a number of entries."""
+        return None if self.advised_fraction is None else round(self.advised_fraction * self.pair_count)
 
     @property
     def boundary_seen(self) -> bool:
@@ -133,10 +175,8 @@ class LearningAdvice:
         """Networks that were trained and could be measured."""
         return sum(len(point.succeeded) for point in (*self.fractions, *self.ratios))
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row for each training fraction and each ratio tried."""
-        import pandas as pd  # noqa: PLC0415
-
         rows = [
             {
                 "tried": tried,
@@ -149,7 +189,15 @@ class LearningAdvice:
             for tried, points in (("train_fraction", self.fractions), ("ratio", self.ratios))
             for point in points
         ]
-        return pd.DataFrame(rows)
+        return frame_of(rows)
+
+    def summary(self) -> Summary:
+        """Return what to take, the numbers behind it, all that was tried, and what was held fixed."""
+        tables = (
+            _format_table("training fraction", self.fractions, self.advised_fraction, "advised"),
+            _format_table("decoder/encoder rate", self.ratios, self.suggested_ratio, "suggested"),
+        )
+        return Summary(_rows(self), _caveats(self), table="\n\n".join(tables), headline=_headline(self))
 
 
 def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
@@ -158,29 +206,52 @@ def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
     return found is not None and side_of(found.low, ends) >= 0 >= side_of(found.high, ends)
 
 
-def quick_pilot(**chosen: object) -> Pilot:
-    """Return a pilot of fewer and shorter trainings; `chosen` overrides its fields."""
-    return Pilot(**{**QUICK_SETTINGS, **chosen})
-
-
+@question
 def advise_relation(
-    relation: Relation,
+    relation: str | Relation,
     *,
-    target_accuracy: float = 0.9,
-    pilot: Pilot | None = None,
-    seed: int = 0,
+    target_accuracy: ExceededAccuracy = 0.9,
+    quick: Quick = False,
+    width: Width = 50,
+    depth: Depth = 3,
+    dimension: Dimension = 2,
+    steps: PilotSteps = None,
+    optimizer: Optimizer = "adam",
+    decoder_rate: PilotRate = None,
+    train_fractions: TriedFractions = None,
+    ratios: TriedRatios = None,
+    networks: FractionNetworks = None,
+    ratio_networks: RatioNetworks = None,
+    bound_repeats: BoundRepeats = None,
+    seed: Seed = 0,
     running: Running | None = None,
 ) -> LearningAdvice:
-    """Return the training fraction and the ratio of learning rates with which networks learn a relation.
+    """Give how many entries and which ratio of learning rates a network needs to learn a relation.
 
     Parameters
     ----------
-    relation : Relation
-        Of at most 500 elements.
+    relation : str or Relation
+        A name such as ``mod3`` (30 elements), or any relation of at most 500 elements.
     target_accuracy : float in (0, 1)
         On the whole table for the comparison with the best learner, and on test entries for success. If the majority
         answer alone reaches it, the balanced accuracy over test entries replaces both.
-    pilot : Pilot, optional
+    quick : bool
+        Fewer and shorter trainings, where the numbers below are left out.
+    width, depth, dimension : int
+        Units of each hidden layer of the decoder, number of these layers, and dimension of the embeddings.
+    steps : int, optional
+        Updates of each network; by default 1,500, or 800 if quick.
+    optimizer : {"adam", "adamw", "sgd"}
+    decoder_rate : float, optional
+        Held fixed; by default 0.01, or 1 with SGD.
+    train_fractions : increasing floats in (0, 1), optional
+        Tried with equal learning rates.
+    ratios : increasing positive floats, optional
+        Of decoder over encoder rate, tried at the advised training fraction.
+    networks, ratio_networks : int >= 2, optional
+        At each training fraction, and at each ratio.
+    bound_repeats : int >= 2, optional
+        Random training sets behind the exact bound.
     seed : int
     running : Running, optional
         Its steps are the networks of the pilot.
@@ -189,47 +260,60 @@ def advise_relation(
     ----------
     :cite:p:`baek2024`, Sections II and III.
     """
-    target = float(scalar("target_accuracy", within("target_accuracy", target_accuracy, 0, 1, open_low=True)))
-    if target == 1.0:
-        raise InputError("target_accuracy must be below 1: a network succeeds when its accuracy exceeds the target.")
-    whole_number("seed", seed)
-    _check_size(relation)
-    tried, shown = Pilot() if pilot is None else pilot, checked_running(running)
-    goal = Goal(target, relation.majority_accuracy >= target)
-    best, no_bound = _best_fraction(relation, goal, tried, seed)
-    shown.start(tried.network_count, f"{relation.label}: networks of the pilot")
-    trials = PilotTrials(relation, goal, tried, seed, shown)
+    known, shown = named_relation(relation) if isinstance(relation, str) else relation, checked_running(running)
+    _check_size(known)
+    given = {
+        "train_fractions": None if train_fractions is None else tuple(np.asarray(train_fractions).tolist()),
+        "ratios": None if ratios is None else tuple(np.asarray(ratios).tolist()),
+        "networks": networks,
+        "ratio_networks": ratio_networks,
+        "bound_repeats": bound_repeats,
+        "steps": steps,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    rate = DEFAULT_RATES[optimizer] if decoder_rate is None else decoder_rate
+    pilot = Pilot(
+        **PILOT_SIZES[quick] | chosen,
+        width=width,
+        depth=depth,
+        dimension=dimension,
+        optimizer=optimizer,
+        decoder_rate=rate,
+    )
+    goal = Goal(target_accuracy, known.majority_accuracy >= target_accuracy)
+    best, no_bound = _best_fraction(known, goal, pilot, seed)
+    shown.start(pilot.network_count, f"{known.label}: networks of the pilot")
+    trials = PilotTrials(known, goal, pilot, seed, shown)
     fractions = trials.fractions()
     if not fractions:
-        raise InputError(f"{relation.label} has too few pairs to leave any for a test; the pilot cannot measure it.")
-    network = _network_fraction(fractions, target, seed)
+        raise InputError(f"{known.label} has too few pairs to leave any for a test; the pilot cannot measure it.")
+    network = _network_fraction(fractions, target_accuracy, seed)
     advised = _advised_fraction(fractions)
     at = fractions[-1].value if advised is None else advised
-    ratios = trials.ratios(at)
-    suggested = _suggested_ratio(ratios)
+    tried_ratios = trials.ratios(at)
+    suggested = _suggested_ratio(tried_ratios)
     flow, sign = _merge_probabilities(suggested)
     return LearningAdvice(
-        relation.label,
-        relation.element_count,
-        relation.pair_count,
-        relation.majority_accuracy,
-        target,
-        goal.balanced,
-        best,
-        no_bound,
-        network,
-        _gap_ratio(network, best),
-        _threshold(fractions, rising=True),
-        advised,
-        at,
-        suggested,
-        _critical_ratio(ratios, suggested),
-        flow,
-        sign,
-        tuple(fractions),
-        tuple(ratios),
-        tried,
-        seed,
+        relation=known.label,
+        element_count=known.element_count,
+        pair_count=known.pair_count,
+        majority_accuracy=known.majority_accuracy,
+        target_accuracy=target_accuracy,
+        balanced=goal.balanced,
+        best_fraction=best,
+        no_bound=no_bound,
+        network_fraction=network,
+        gap_ratio=_gap_ratio(network, best),
+        half_fraction=_threshold(fractions, rising=True),
+        advised_fraction=advised,
+        ratio_fraction=at,
+        suggested_ratio=suggested,
+        critical_ratio=_critical_ratio(tried_ratios, suggested),
+        flow_law=flow,
+        sign_law=sign,
+        fractions=tuple(fractions),
+        ratios=tuple(tried_ratios),
+        pilot=pilot,
     )
 
 
@@ -324,3 +408,156 @@ def _merge_probabilities(ratio: float | None) -> tuple[float, float]:
     if ratio is None:
         return math.nan, math.nan
     return float(collision_probability(1.0, ratio)), float(sign_collision_probability(1.0, ratio))
+
+
+def _headline(advice: LearningAdvice) -> list[str]:
+    if not advice.learned:
+        longest = f"{advice.pilot.steps:,} steps"
+        return [
+            f"No network of the pilot learned {advice.relation}: none of {advice.network_count} reached "
+            f"{advice.target_accuracy:g} outside its training set within {longest}.",
+            "Longer trainings (steps), a wider decoder (width) or more dimensions (dimension) may; or the "
+            "relation has no structure that such a network finds.",
+        ]
+    return [_data_sentence(advice), *_ratio_sentences(advice)]
+
+
+def _data_sentence(advice: LearningAdvice) -> str:
+    share = advice.advised_fraction
+    if share is None:
+        return (
+            f"At no training fraction tried, up to {advice.fractions[-1].value:.0%}, did three in four networks "
+            "generalize: train longer, or try larger fractions."
+        )
+    edge = " It is the smallest fraction tried: a smaller one may suffice." if advice.fraction_at_edge else ""
+    return (
+        f"Train on at least {share:.0%} of the entries, {advice.advised_entries:,} of {advice.pair_count:,}: "
+        f"at least three in four networks then exceed {advice.target_accuracy:g} on the rest.{edge}"
+    )
+
+
+def _ratio_sentences(advice: LearningAdvice) -> list[str]:
+    if advice.suggested_ratio is None:
+        return ["No ratio of the learning rates made a network generalize; take equal rates and train on more entries."]
+    point = next(one for one in advice.ratios if one.value == advice.suggested_ratio)
+    sentences = [
+        f"Take a decoder rate of {advice.suggested_ratio:g} times the encoder rate: {sum(point.succeeded)} of "
+        f"{len(point.succeeded)} networks generalized, after {point.median_steps:,.0f} steps in the median."
+    ]
+    if advice.ratio_at_edge:
+        edge = "smallest" if point is advice.ratios[0] else "largest"
+        sentences.append(f"It is the {edge} ratio tried: one beyond it may do better.")
+    found = advice.critical_ratio
+    if found is not None and advice.boundary_seen:
+        sentences.append(f"Beyond a ratio between {found.low:.2g} and {found.high:.2g} half of the networks fail.")
+    elif found is not None:
+        sentences.append("Failures grow with the ratio, but these few networks do not determine where they begin.")
+    return sentences
+
+
+def _rows(advice: LearningAdvice) -> list[Row]:
+    kind = "balanced over entries outside the training set" if advice.balanced else "whole table"
+    best = advice.best_fraction
+    rows = {
+        "relation": f"{advice.relation}, {advice.element_count} elements, majority answer "
+        f"{advice.majority_accuracy:.3f}",
+        "target accuracy": f"{advice.target_accuracy:g} ({kind})",
+        "the best learner needs": f"unknown: {advice.no_bound}" if best is None else _format_entries(best, advice),
+        "the network needs": _format_network_share(advice),
+        "induction gap": _format_gap(advice),
+        "half generalize at": _format_half_share(advice),
+        "critical ratio": _format_critical_ratio(advice),
+    }
+    if advice.suggested_ratio is not None:
+        rows["laws at that ratio"] = (
+            f"chance to merge {advice.flow_law:.3f} (gradient flow), {advice.sign_law:.3f} (sign updates): a guide, "
+            "not a bound"
+        )
+    return [Row(label, value) for label, value in rows.items()]
+
+
+def _format_entries(share: Estimate, advice: LearningAdvice) -> str:
+    return f"{share.value * advice.pair_count:,.0f} entries, a fraction of {_format_interval(share)}"
+
+
+def _format_network_share(advice: LearningAdvice) -> str:
+    found = advice.network_fraction
+    if math.isinf(found.value):
+        return f"more than a fraction of {advice.fractions[-1].value:g}, the largest tried"
+    if found.value <= advice.fractions[0].value:
+        return f"at most a fraction of {found.value:g}, the smallest tried"
+    if math.isinf(found.high):
+        return f"{found.value * advice.pair_count:,.0f} entries, a fraction of {found.value:.3f} or more"
+    return _format_entries(found, advice)
+
+
+def _format_gap(advice: LearningAdvice) -> str:
+    if advice.gap_ratio is None:
+        return "unknown"
+    most = "at most " if advice.network_fraction.value <= advice.fractions[0].value else ""
+    return f"{most}{_format_interval(advice.gap_ratio)} times as many"
+
+
+def _format_half_share(advice: LearningAdvice) -> str:
+    found = advice.half_fraction
+    if found is None:
+        return "not seen: their number does not grow with the entries"
+    if advice.half_fraction_seen:
+        return _format_entries(found, advice)
+    return f"a fraction of {_format_within_tried(found, advice.fractions)}"
+
+
+def _format_within_tried(found: Estimate, tried: Sequence[PilotPoint]) -> str:
+    """Return an estimate as text, limited to the range of values tried."""
+    smallest, largest = tried[0].value, tried[-1].value
+    if found.value < smallest:
+        return f"less than {smallest:g}, the smallest tried"
+    if found.value > largest:
+        return f"more than {largest:g}, the largest tried"
+    low = f"less than {smallest:g}" if found.low < smallest else f"{found.low:.2g}"
+    high = f"more than {largest:g}" if found.high > largest else f"{found.high:.2g}"
+    return f"{found.value:.2g} [{low}, {high}]; tried were {smallest:g} to {largest:g}"
+
+
+def _format_critical_ratio(advice: LearningAdvice) -> str:
+    found = advice.critical_ratio
+    if found is not None:
+        shown = _format_interval(found) if advice.boundary_seen else _format_within_tried(found, advice.ratios)
+        return f"{shown}, decoder over encoder rate"
+    if advice.suggested_ratio is None:
+        return "not seen: no network generalized"
+    return f"not seen up to {advice.ratios[-1].value:g}, the largest tried"
+
+
+def _format_table(name: str, points: Sequence[PilotPoint], marked: float | None, mark: str) -> str:
+    """Return what was tried as a table, with a mark at what is advised."""
+    rows: list[Sequence[str]] = [(name, "generalized", "95 % interval", "mean accuracy", "median steps")]
+    for one in points:
+        steps = "never" if math.isnan(one.median_steps) else f"{one.median_steps:,.0f}"
+        counted = f"{sum(one.succeeded)} of {len(one.succeeded)}"
+        interval = f"{one.success.low:.2f} to {one.success.high:.2f}"
+        shown = f"{steps} <- {mark}" if one.value == marked else steps
+        rows.append((f"{one.value:g}", counted, interval, f"{one.accuracy.value:.3f}", shown))
+    return text_table(rows)
+
+
+def _caveats(advice: LearningAdvice) -> list[str]:
+    """Return what the advice is based on and what was held fixed."""
+    pilot = advice.pilot
+    sentences = [
+        f"From {advice.network_count} networks. Held fixed: {pilot.depth} hidden layers of {pilot.width}, embeddings "
+        f"of {pilot.dimension} numbers, {pilot.optimizer}, decoder rate {pilot.decoder_rate:g}, {pilot.steps:,} steps.",
+        f"Fractions were tried with equal rates, ratios at a fraction of {advice.ratio_fraction:g}.",
+        "Intervals are 95 % over networks. The suggested ratio is the best of several, so it is optimistic. A network "
+        "that needs longer than the pilot counts as failed.",
+    ]
+    if advice.balanced:
+        sentences.append(
+            f"The majority answer alone is right on {advice.majority_accuracy:.3f} of the entries, which reaches the "
+            "target: the accuracy here is the balanced one."
+        )
+    return [" ".join(sentences)]
+
+
+def _format_interval(estimate: Estimate) -> str:
+    return str(replace(estimate, count=0))

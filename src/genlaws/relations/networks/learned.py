@@ -20,9 +20,8 @@ from genlaws.relations import networks
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
 from genlaws.relations.inference.paper import TARGET_ACCURACY
-from genlaws.relations.networks.embeddings import element_groups, principal_plane
 from genlaws.relations.networks.phases import PHASES, classify_phases
-from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, mean_accuracy
+from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, element_groups, mean_accuracy, principal_plane
 from genlaws.relations.parameters import (
     Activation,
     BatchSize,
@@ -149,7 +148,8 @@ class LearnedRelation(Result):
     device : str
         Where the networks were trained.
     runs : RelationRuns or None
-        The measurements along the training; not written.
+        The measurements along the training, with the embeddings unless these are more than 50 million numbers; not
+        written.
     learned_relation : Relation or None
         Not written.
     """

@@ -73,42 +73,22 @@ def train_networks(
     checkpoint: Checkpoint | None = None,
     running: Running | None = None,
 ) -> RelationRuns:
-    """Train networks, which may differ in their rates and training sets, and measure them along the way.
+    """Train networks, which may differ in rates, scales and training sets, and measure them along the way.
 
     Parameters
     ----------
-    relation : str or Relation
-        A name such as ``mod3`` (30 elements), or any relation.
-    train_fraction, label_noise : float in [0, 1], or one for each network
-        Training fraction of the table, and fraction of flipped training labels.
+    relation, dimension, depth, width, mode, activation, optimizer, batch_size, steps, stop_at, precision :
+        As in :func:`~genlaws.relations.networks.learned.learn_relation`.
+    train_fraction, encoder_rate, decoder_rate, encoder_decay, decoder_decay : float, or one for each network
+        Likewise, as are `embedding_scale`, `decoder_scale` and `label_noise`.
     seeds : sequence of int
         One network each: its entries, noise, initial values and batches.
-    dimension, depth, width : int
-        Dimension of the embeddings; hidden layers of the decoder, which is linear with none; units in each.
-    mode : {"concatenate", "difference", "squared_difference"}
-    activation : str
-        As in :class:`genlaws.ensembles.Perceptron`.
-    encoder_rate, decoder_rate, encoder_decay, decoder_decay : float, or one for each network
-        Learning rates and weight decays of embeddings and decoder.
-    embedding_scale, decoder_scale : float, or one for each network
-        Factors on the initial values: standard normal embeddings, and a decoder initialized as in torch.nn.
-    optimizer : {"adam", "adamw", "sgd"}
-    batch_size : int, optional
-        Entries in a step, each once per epoch; by default the whole training set.
-    steps : int
     log_at : sequence of int, optional
         When to measure; by default 200 times, evenly spaced.
-    stop_at : float, optional
-        A network stops when both its accuracies, train and test, exceed this.
     keep_embeddings : bool
         Store the embeddings at every log.
-    precision : {"single", "double"}
     device, path, checkpoint, running :
         See ``genlaws.ensembles.train``.
-
-    See Also
-    --------
-    genlaws.relations.networks.learned.learn_relation : Networks that differ in their seed, and what they learned.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
     one_of("mode", mode, DECODER_INPUTS)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from genlaws.core.arguments import Array, fraction, non_negative, one_of, positive, whole_number
-from genlaws.core.errors import InputError
+from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate, bootstrap_mean, wilson_interval
 from genlaws.core.running import Running
-from genlaws.relations.inference.bound_curve import MAX_REPEATS
 from genlaws.relations.networks.runs import RelationRuns
-from genlaws.relations.parameters import MAX_DEPTH, MAX_TRAINED_NETWORKS, MAX_TRAINING_STEPS, MAX_WIDTH, SIZE_HINT
 from genlaws.relations.structure.relation import Relation
 
-DEFAULT_RATES = {"adam": 1e-2, "adamw": 1e-2, "sgd": 1.0}
 LOG_COUNT = 50  # measurements in a training
 MAX_FULL_BATCH, PILOT_BATCH_SIZE = 2048, 1024  # entries; larger training sets are learned in batches
 
@@ -39,52 +34,25 @@ class Pilot:
     steps, width, depth, dimension : int
     optimizer : {"adam", "adamw", "sgd"}
     decoder_rate : float > 0
-        Held fixed; 0 stands for the default of 0.01, or 1 with SGD.
+        Held fixed.
     """
 
-    train_fractions: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75)
-    ratios: tuple[float, ...] = (0.1, 0.4, 1.5, 5.5, 20.0, 80.0, 300.0)
-    networks: int = 6
-    ratio_networks: int = 8
-    bound_repeats: int = 10
-    steps: int = 1500
-    width: int = 50
-    depth: int = 3
-    dimension: int = 2
-    optimizer: str = "adam"
-    decoder_rate: float = 0.0
-
-    def __post_init__(self) -> None:
-        one_of("optimizer", self.optimizer, tuple(DEFAULT_RATES))
-        for name in ("networks", "ratio_networks"):
-            whole_number(
-                name, getattr(self, name), at_least=2, at_most=MAX_TRAINED_NETWORKS, hint="An interval needs two."
-            )
-        whole_number(
-            "bound_repeats", self.bound_repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two."
-        )
-        for name, most in (("steps", MAX_TRAINING_STEPS), ("width", MAX_WIDTH), ("dimension", MAX_WIDTH)):
-            whole_number(name, getattr(self, name), at_least=1, at_most=most, hint=SIZE_HINT)
-        whole_number("depth", self.depth, at_most=MAX_DEPTH, hint=SIZE_HINT)
-        _increasing("train_fractions", fraction("train_fractions", self.train_fractions))
-        _increasing("ratios", positive("ratios", self.ratios))
-        rate = float(non_negative("decoder_rate", self.decoder_rate))
-        object.__setattr__(self, "decoder_rate", rate or DEFAULT_RATES[self.optimizer])
+    train_fractions: tuple[float, ...]
+    ratios: tuple[float, ...]
+    networks: int
+    ratio_networks: int
+    bound_repeats: int
+    steps: int
+    width: int
+    depth: int
+    dimension: int
+    optimizer: str
+    decoder_rate: float
 
     @property
     def network_count(self) -> int:
         """Networks of both parts together."""
         return len(self.train_fractions) * self.networks + len(self.ratios) * self.ratio_networks
-
-
-QUICK_SETTINGS: dict[str, Any] = {
-    "train_fractions": (0.1, 0.2, 0.3, 0.45, 0.7),
-    "ratios": (0.1, 1.0, 8.0, 50.0, 300.0),
-    "networks": 4,
-    "ratio_networks": 4,
-    "bound_repeats": 5,
-    "steps": 800,
-}
 
 
 @dataclass(frozen=True)
@@ -203,8 +171,3 @@ class PilotTrials:
             log_at=range(0, pilot.steps + 1, every),
             stop_at=stop_at,
         )
-
-
-def _increasing(name: str, values: Array) -> None:
-    if values.ndim != 1 or len(values) < 2 or (np.diff(values) <= 0).any() or values[0] <= 0:
-        raise InputError(f"{name} must be at least two increasing numbers above 0; got {values.tolist()}.")
