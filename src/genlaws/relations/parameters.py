@@ -46,6 +46,7 @@ def _rate_range(name: str, value: ArrayLike, hint: str = "") -> tuple[float, flo
     return float(rates[0]), float(rates[1])
 
 
+_strict_fraction = one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True))
 TARGET_ACCURACY = Parameter(
     "Accuracy to reach on all entries, above 0 and at most 1.", symbol="α", label="target accuracy", check=_accuracy
 )
@@ -150,7 +151,7 @@ ExceededAccuracy = Annotated[
         "Accuracy to exceed, above 0 and below 1.",
         symbol="α",
         label="target accuracy",
-        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+        check=_strict_fraction,
         hint="A network succeeds when its accuracy exceeds the target.",
     ),
 ]
@@ -199,7 +200,7 @@ TestedTrainFraction = Annotated[
         "Share of all entries in the training set; the others test.",
         symbol="p",
         label="training fraction",
-        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+        check=_strict_fraction,
     ),
 ]
 Patience = Annotated[

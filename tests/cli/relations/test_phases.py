@@ -20,7 +20,8 @@ import pytest
 from genlaws.core.estimate import Estimate
 from genlaws.core.running import Running
 from genlaws.relations import named_relation, phase_diagram
-from genlaws.relations.networks.diagram import _format_ratio, side_of
+from genlaws.relations.networks.diagram import _format_ratio
+from genlaws.relations.networks.phases import side_of
 from genlaws.sweeps import Store
 from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
@@ -208,7 +209,7 @@ def test_no_ratio_beyond_those_tried_is_printed(failed):
     text = str(diagram)
     assert "inf" not in text
     assert "nan" not in text
-    for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):
+    for number in re.findall(r"(?:below|about|at|above|than) ([0-9][0-9.e+-]*)[ ,\]]", text):
         assert 0.01 <= float(number) <= 100.0
     for name, found in diagram.boundaries.items():
         if found is None:
@@ -223,9 +224,9 @@ def test_no_ratio_beyond_those_tried_is_printed(failed):
 @pytest.mark.parametrize(
     ("ratio", "row"),
     [
-        (Estimate(7.6e-6, 1e-9, 0.1), "below 0.01, the smallest"),
-        (Estimate(3e4, 10.0, 1e9), "above 100, the largest"),
-        (Estimate(2.0, 1e-9, 10.0), "2 [below 0.01, 10], decoder over encoder rate; tried were 0.01 to 100"),
+        (Estimate(7.6e-6, 1e-9, 0.1), "less than 0.01, the smallest tried, decoder over encoder rate"),
+        (Estimate(3e4, 10.0, 1e9), "more than 100, the largest tried, decoder over encoder rate"),
+        (Estimate(2.0, 1e-9, 10.0), "2 [less than 0.01, 10]; tried were 0.01 to 100, decoder over encoder rate"),
     ],
 )
 def test_a_critical_ratio_beyond_those_tried_is_reported_to_be_there(ratio, row):

@@ -18,7 +18,15 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
 from genlaws.relations import networks
-from genlaws.relations.networks.phases import PHASES, Boundary, boundary_of, count_phases, format_slope
+from genlaws.relations.networks.phases import (
+    PHASES,
+    Boundary,
+    boundary_of,
+    count_phases,
+    format_slope,
+    format_within_tried,
+    side_of,
+)
 from genlaws.relations.networks.runs import log_every, networks_together
 from genlaws.relations.parameters import (
     BatchSize,
@@ -43,7 +51,6 @@ SGD_RATES = {"decoder_rates": (1e-1, 1e1), "encoder_rates": (1e-3, 1.0)}
 DEFAULT_RATES = {"adam": ADAM_RATES, "adamw": ADAM_RATES, "sgd": SGD_RATES}
 MAX_TRAINED_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
 TARGET_ACCURACY = 0.9  # the paper's, Table IV
-EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
 MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
 CRITERIA = {"memorization": "memorizing", "late": "being late"}
 EXPERIMENT = "relations.network"
@@ -369,19 +376,7 @@ def _format_ratio(ratio: Estimate, tried: tuple[float, float]) -> str:
     """Return the critical ratio with its interval, and whether they lie beyond the ratios tried."""
     if ratio.value == 0.0 or not math.isfinite(ratio.value):
         return "could not be determined: it does not become more frequent with the ratio"
-    if side := side_of(ratio.value, tried):
-        name = "smallest" if side < 0 else "largest"
-        return f"{_format_within_tried(ratio.value, tried)}, the {name} decoder over encoder rate tried"
-    low, high = (_format_within_tried(one, tried) for one in (ratio.low, ratio.high))
-    within = side_of(ratio.low, tried) == side_of(ratio.high, tried) == 0
-    beyond = "" if within else f"; tried were {tried[0]:.3g} to {tried[1]:.3g}"
-    return f"{ratio.value:.3g} [{low}, {high}], decoder over encoder rate{beyond}"
-
-
-def _format_within_tried(ratio: float, tried: tuple[float, float]) -> str:
-    """Return a ratio as text, or that it lies beyond the smallest or largest one tried."""
-    side = side_of(ratio, tried)
-    return {-1: f"below {tried[0]:.3g}", 0: f"{ratio:.3g}", 1: f"above {tried[1]:.3g}"}[side]
+    return f"{format_within_tried(ratio, tried)}, decoder over encoder rate"
 
 
 def _advice_on_late(late: Boundary | None, tried: tuple[float, float]) -> str:
@@ -435,9 +430,3 @@ def _format_exception(boundary: Boundary) -> str:
     if boundary.slope_message:
         return "; but the fitted boundary is vertical, so the decoder rate decides more than the ratio"
     return f"; but the boundary's slope is {format_slope(boundary.slope.value)}, so the ratio alone does not decide"
-
-
-def side_of(number: float, tried: tuple[float, float]) -> int:
-    """Return -1 for a number below the smallest one tried, 1 for one above the largest, else 0."""
-    smallest, largest = tried
-    return int(number > largest * (1.0 + EDGE_TOLERANCE)) - int(number < smallest * (1.0 - EDGE_TOLERANCE))

@@ -41,6 +41,7 @@ HALF_DEVIANCE = 0.5 * 3.841458820694124  # half the 95 % quantile of chi-squared
 DIRECTION_COUNT = 720  # half a degree apart
 DIRECTION_STEP = 2.0 * math.pi / DIRECTION_COUNT  # radians; an interval ends before the next direction
 LIKELIHOOD_TIE_TOLERANCE = 1e-9  # directions this close to the best are equal to it
+EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
 MAX_EXPONENT = 308.25  # of ten; larger rates count as infinite
 
 
@@ -506,3 +507,20 @@ def _threshold(logarithms: Array, failed: Mask) -> Estimate:
     low, high = threshold_interval(counts, best, HALF_DEVIANCE)
     value, low, high = (_power_of_ten(one) for one in (best.threshold, low, high))
     return Estimate(value, low, high, failed.size)
+
+
+def side_of(number: float, tried: tuple[float, float]) -> int:
+    """Return -1 for a number below the smallest one tried, 1 for one above the largest, else 0."""
+    smallest, largest = tried
+    return int(number > largest * (1.0 + EDGE_TOLERANCE)) - int(number < smallest * (1.0 - EDGE_TOLERANCE))
+
+
+def format_within_tried(found: Estimate, tried: tuple[float, float]) -> str:
+    """Return an estimate as text, limited to the range of values tried."""
+    smallest, largest = (f"{end:.3g}" for end in tried)
+    beyond = {-1: f"less than {smallest}", 1: f"more than {largest}"}
+    if side := side_of(found.value, tried):
+        return f"{beyond[side]}, the {'smallest' if side < 0 else 'largest'} tried"
+    low, high = (beyond.get(side_of(end, tried), f"{end:.3g}") for end in (found.low, found.high))
+    inside = side_of(found.low, tried) == side_of(found.high, tried) == 0
+    return f"{found.value:.3g} [{low}, {high}]" + ("" if inside else f"; tried were {smallest} to {largest}")
