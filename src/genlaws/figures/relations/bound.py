@@ -20,7 +20,8 @@ from genlaws.relations.inference.next_pair import STRATEGIES, query_curve
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 from genlaws.render import style
-from genlaws.sweeps.computing import compute_experiment
+from genlaws.sweeps import Axis, get_experiment, make_sweep
+from genlaws.sweeps.computing import compute_cells
 from genlaws.sweeps.experiment import Result, Settings
 
 Repeats = Annotated[int, Field(ge=2, le=1000)]
@@ -56,15 +57,10 @@ class QuerySettings(Settings):
 
 def bound_data(settings: BoundFigureSettings, running: Running) -> pd.DataFrame:
     """Return the exact bound, the paper's procedure and Eq. 5 by relation and train fraction."""
-    cells = compute_experiment(
-        "relations.curve",
-        {"relation": settings.relations},
-        settings={"largest_fraction": settings.largest_fraction, "points": settings.points},
-        repeats=settings.repeats,
-        seed=settings.seed,
-        running=running,
-        label="training sets",
-    )
+    base = {"largest_fraction": settings.largest_fraction, "points": settings.points}
+    axes = [Axis("relation", settings.relations)]
+    sweep = make_sweep(get_experiment("relations.curve"), base, axes, settings.repeats, settings.seed)
+    cells = compute_cells(sweep, running, "training sets")
     tables = []
     for name in settings.relations:
         runs = [cell.result for cell in cells if cell.settings.relation == name]
