@@ -101,16 +101,16 @@ def learned_page(found: LearnedRelation) -> str:
 
     Without stored embeddings it is the page of any result.
     """
-    runs, known, network = found.runs, found.learned_relation, found.shown_network
-    if runs is None or known is None or network is None or not runs.embeddings.size:
+    runs, network = found.runs, found.shown_network
+    if runs is None or network is None or not runs.embeddings.size:
         return result_page(found)
-    frames = chosen_frames(runs.steps, known.element_count)
+    frames = chosen_frames(runs.steps, found.element_count)
     return embedding_movie(
         runs.embeddings[network][frames],
         runs.steps[frames].tolist(),
-        element_groups(known),
-        f"{known.label}: embeddings along the training of network {network}",
-        names=known.names,
+        element_groups(runs.relation),
+        f"{found.relation}: embeddings along the training of network {network}",
+        names=runs.relation.names,
         train_accuracy=runs.train_accuracy[network][frames],
         test_accuracy=runs.test_accuracy[network][frames],
         below=result_parts(found),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
+from genlaws.relations import modulo
 from genlaws.relations.networks.network import train_networks
 from genlaws.relations.networks.runs import ACCURACIES, MEASURED, NEVER, RelationRuns
 
@@ -17,7 +18,7 @@ def runs_of(train, test, table=None, steps=(0, 10, 20, 30)):
     table = 0.5 * (train + test) if table is None else np.array(table, dtype=float)
     networks = len(train)
     return RelationRuns(
-        relation="toy",
+        relation=modulo(2, 2),
         steps=np.array(steps),
         train_accuracy=train,
         test_accuracy=test,

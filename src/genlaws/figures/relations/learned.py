@@ -39,18 +39,20 @@ GROUP_KIND_NAMES = {
 
 def learned_pictures(found: LearnedRelation) -> dict[str, Figure]:
     """Return the accuracies along the training, and the final embeddings of one network if one did not fail."""
-    runs, known, network = found.runs, found.learned_relation, found.shown_network
-    if runs is None or known is None:
+    runs, network = found.runs, found.shown_network
+    if runs is None:
         return {}
     with style.house_style():
         pictures = {"curves": draw_courses(runs.to_frame(), found.majority_accuracy)}
         if network is not None:
             test = found.networks[network].test_accuracy
             shown = f", {test:.3f} on other entries" if np.isfinite(test) else ""
-            title = f"{known.label} after {int(runs.steps[-1]):,} steps{shown}"
+            title = f"{found.relation} after {int(runs.steps[-1]):,} steps{shown}"
             final = runs.final_embeddings[network]
             places = principal_plane(final[None])[0]
-            pictures["embeddings"] = draw_places(places, element_groups(known), known.names, title, final.shape[1])
+            pictures["embeddings"] = draw_places(
+                places, element_groups(runs.relation), runs.relation.names, title, final.shape[1]
+            )
     return pictures
 
 

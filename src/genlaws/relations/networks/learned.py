@@ -150,8 +150,6 @@ class LearnedRelation(Result):
     runs : RelationRuns or None
         The measurements along the training, with the embeddings unless these are more than 50 million numbers; not
         written.
-    learned_relation : Relation or None
-        Not written.
     """
 
     derived = ("phase_counts", "failed_count")
@@ -175,7 +173,6 @@ class LearnedRelation(Result):
     label_noise: float
     device: str
     runs: RelationRuns | None = field(default=None, metadata=UNWRITTEN)
-    learned_relation: Relation | None = field(default=None, metadata=UNWRITTEN)
 
     @property
     def phase_counts(self) -> dict[str, int]:
@@ -197,21 +194,14 @@ class LearnedRelation(Result):
         """Return one row for each network."""
         return frame_of([vars(one) for one in self.networks], [one.name for one in fields(LearnedNetwork)])
 
-    def embedding_frame(self) -> DataFrame:
-        """Return the final embeddings of one network, with the two coordinates in which they are drawn."""
-        if self.runs is None or self.learned_relation is None or self.shown_network is None:
-            return frame_of({"element": []})
-        groups = element_groups(self.learned_relation)
-        final = self.runs.final_embeddings[self.shown_network]
-        x, y = principal_plane(final[None])[0].T
-        axes = {f"embedding_{place + 1}": one for place, one in enumerate(final.T)}
-        about = {"element": self.learned_relation.names, groups.kind: groups.value}
-        return frame_of({**about, "x": x, "y": y, **axes})
-
     def tables(self) -> dict[str, DataFrame]:
-        """Return the networks, their accuracies along the training, and the embeddings of one of them."""
-        measured = {} if self.runs is None else {"curves": self.runs.to_frame(), "embeddings": self.embedding_frame()}
-        return {"networks": self.to_frame(), **measured}
+        """Return the networks, their accuracies along the training, and the final embeddings of one of them."""
+        found = {"networks": self.to_frame()}
+        if self.runs is not None:
+            found["curves"] = self.runs.to_frame()
+            if self.shown_network is not None:
+                found["embeddings"] = embedding_frame(self.runs, self.shown_network)
+        return found
 
     def summary(self) -> Summary:
         """Return accuracies, steps and phases, and what they mean."""
@@ -256,6 +246,14 @@ class LearnedRelation(Result):
     def _warnings(self) -> list[str]:
         which = f"{self.failed_count} of {len(self.networks)}"
         return [f"{which} stopped at numbers that are not finite; try smaller rates."] if self.failed_count else []
+
+
+def embedding_frame(runs: RelationRuns, network: int) -> DataFrame:
+    """Return the final embeddings of a network, with the two coordinates in which they are drawn."""
+    groups, final = element_groups(runs.relation), runs.final_embeddings[network]
+    x, y = principal_plane(final[None])[0].T
+    axes = {f"embedding_{place + 1}": one for place, one in enumerate(final.T)}
+    return frame_of({"element": runs.relation.names, groups.kind: groups.value, "x": x, "y": y, **axes})
 
 
 def _format_class_average(found: ClassAverage | None) -> str:
@@ -390,7 +388,6 @@ def learn_relation(
         label_noise=label_noise,
         device=runs.device,
         runs=runs,
-        learned_relation=known,
     )
 
 

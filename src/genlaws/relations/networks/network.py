@@ -162,7 +162,7 @@ def _runs_of(trained: TrainedStack, relation: Relation, drawn: _Tables) -> Relat
     found, count, size = trained.measured, len(drawn.training_mask), relation.element_count
     table = trained.values["embedding"].cpu().numpy().astype(np.float64)
     return RelationRuns(
-        relation=relation.label,
+        relation=relation,
         steps=trained.steps,
         train_accuracy=found["train"],
         test_accuracy=found["test"],

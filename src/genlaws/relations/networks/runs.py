@@ -86,8 +86,7 @@ class RelationRuns:
 
     Attributes
     ----------
-    relation : str
-        Its label.
+    relation : Relation
     steps : int array of shape (logs,)
         Updates made before each measurement.
     train_accuracy, test_accuracy, table_accuracy : arrays of shape (networks, logs)
@@ -110,7 +109,7 @@ class RelationRuns:
     device, dtype, path : str
     """
 
-    relation: str
+    relation: Relation
     steps: Whole
     train_accuracy: Array
     test_accuracy: Array
