@@ -1,4 +1,4 @@
-"""``genlaws relations phases``: whether networks generalize, grok, memorize or stay confused at each pair of rates."""
+"""``genlaws relations learn``, ``advise`` and ``phases``: networks that learn a relation."""
 
 from __future__ import annotations
 
@@ -32,6 +32,18 @@ def _read_ends(name: str, text: str) -> tuple[float, float]:
     return low, high
 
 
+learn = command_of(
+    relations.learn_relation,
+    one_relation,
+    about="With --out a folder is written: the networks, their curves, the final embeddings of one of them, and a page "
+    "that plays its training.",
+)
+advise = command_of(
+    relations.advise_relation,
+    one_relation,
+    about="The number of entries for the best learner is exact; the number for the network and the ratio are measured "
+    "by a pilot. It takes about a minute for 30 elements, seconds with --quick.",
+)
 phases = command_of(
     relations.phase_diagram,
     one_relation,
