@@ -1,9 +1,9 @@
 """Phase diagrams made from counts, without training."""
 
-from dataclasses import replace
+import numpy as np
 
-from genlaws.relations import PhaseDiagram, PhasePoint, named_relation, phase_diagram
-from genlaws.relations.networks.diagram import PhasePlan, diagram_of
+from genlaws.relations import PhaseDiagram
+from genlaws.relations.networks.diagram import COLUMNS, diagram_of
 from genlaws.relations.networks.phases import PHASES
 
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -14,22 +14,24 @@ AT_THE_EDGE = {
     "above": lambda decoder, encoder: int(decoder > 50 * encoder),
     "everywhere alike": lambda decoder, encoder: 1,
 }
-
-
-def untrained_plan() -> PhasePlan:
-    """Return the plan of a diagram whose networks are all confused."""
-    confused = {"train_step": -1, "test_step": -1, "phase": "confusion", "final_test_accuracy": 0.5}
-    relation = named_relation("mod3", 9)
-    return phase_diagram(relation, grid=2, seeds=2, train=lambda plan, running: [confused] * 8).plan
+ABOUT = {
+    "relation": "modulo 3",
+    "element_count": 9,
+    "majority_accuracy": 2 / 3,
+    "target_accuracy": 0.9,
+    "optimizer": "adam",
+    "steps": 10_000,
+    "patience": 4.0,
+}
 
 
 def diagram_of_counts(counts, rates=RATES, networks=2) -> PhaseDiagram:
     """Return the diagram of networks of which so many are in each phase at a decoder and an encoder rate."""
-    plan = replace(untrained_plan(), grid=len(rates), seeds=networks)
-    points = []
+    rows = []
     for decoder in rates:
         for encoder in rates:
             found = dict.fromkeys(PHASES, 0) | counts(decoder, encoder)
             found["generalization"] += networks - sum(found.values())
-            points.append(PhasePoint(decoder, encoder, **found, late=found["memorization"], count=networks))
-    return diagram_of(plan, points)
+            found |= {"decoder_rate": decoder, "encoder_rate": encoder}
+            rows.append(found | {"late": found["memorization"], "count": networks})
+    return diagram_of({name: np.array([row.get(name, np.nan) for row in rows]) for name in COLUMNS}, **ABOUT)

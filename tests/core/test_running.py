@@ -109,6 +109,7 @@ QUESTIONS = {
     "figure": partial(get_figure("rules-facts.6").data, {"points": 3}),
     "compute_sweep": partial(compute_sweep, SWEEP),
 }
+RESUMING = ("figure", "phase_diagram")  # they use jobs and a folder
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
@@ -128,7 +129,7 @@ def test_a_cancelled_question_stops_at_the_next_step(question):
         question(running=steps.running)
 
 
-@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "figure"])
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in RESUMING])
 def test_means_that_a_question_has_no_use_for_are_refused(name, tmp_path):
     for running, means in ((Running(jobs=2), "jobs"), (Running(folder=tmp_path), "folder")):
         with pytest.raises(InputError, match=f"running must leave out {means}"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 
 from genlaws.claims.claim import PAPERS, Claim, Finding
 from genlaws.core.errors import InputError
+from genlaws.core.imports import load_named
 
 CLAIMS_FILE = "claims.toml"  # in the folder of each paper
 REQUIRED_KEYS = ("kind", "statement", "where", "route", "check")
@@ -91,8 +91,7 @@ def run_claim(claim: Claim, *, quick: bool = True) -> Finding:
     quick : bool
         Whether to take seconds rather than minutes, with fewer draws and points.
     """
-    module, _, name = claim.check.partition(":")
-    found = getattr(import_module(module), name)(quick)
+    found = load_named(claim.check)(quick)
     if not isinstance(found, Finding):
         raise TypeError(f"{claim.check} must return a Finding; got {type(found).__name__}.")
     return found

@@ -87,10 +87,13 @@ def command_of(
         check_out(out or saved)
         values = arguments(given)
         with ExitStack() as stack:
+            cells = out / "cells" if resumes and out is not None and not _is_page(out) else None
             if RUNNING in parameters:
-                cells = out / "cells" if resumes and out is not None else None
                 values[RUNNING] = stack.enter_context(ProgressBar(quiet=json, jobs=jobs, folder=cells))
-            found = question(**values)
+            try:
+                found = question(**values)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(_stopped(resumes, cells)) from None
         show(found, json=json, out=out)
 
     every = [*_keyword_only(options), *_shared(resumes or parallel, saved)]
@@ -202,12 +205,25 @@ def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict
 
 def check_out(out: Path | None) -> None:
     """Raise if results cannot be written there; a page needs no folder of its own."""
-    if out is not None and out.suffix.lower() in PAGE_SUFFIXES:
+    if out is not None and _is_page(out):
         check_folder("out", out.parent)
         if out.is_dir():
             raise InputError(f"out must be a page or a folder; got {str(out)!r}, a folder with the name of a page.")
     else:
         check_folder("out", out)
+
+
+def _is_page(out: Path) -> bool:
+    return out.suffix.lower() in PAGE_SUFFIXES
+
+
+def _stopped(resumes: bool, cells: Path | None) -> str:
+    """Return the message of a command that was interrupted."""
+    if not resumes:
+        return "Stopped."
+    if cells is None:
+        return "Stopped. Nothing is stored without a folder as --out."
+    return "Stopped. Finished parts are stored; run the same command to continue."
 
 
 def show(result: Result, *, json: bool, out: Path | None) -> None:

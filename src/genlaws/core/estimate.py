@@ -80,6 +80,27 @@ def from_standard_error(value: float, error: float, count: int, freedom: float |
     return Estimate(value, value - half, value + half, count)
 
 
+def mean_estimate(values: ArrayLike) -> Estimate:
+    """Return the mean of independent values with Student's interval.
+
+    Values that are not finite are ignored. Fewer than two values have no interval.
+    """
+    given = np.asarray(values, dtype=np.float64).ravel()
+    finite = given[np.isfinite(given)]
+    if finite.size < 2:
+        return Estimate(float(finite[0]) if finite.size else math.nan, count=finite.size)
+    return from_standard_error(float(finite.mean()), float(finite.std(ddof=1) / np.sqrt(finite.size)), finite.size)
+
+
+def mean_estimates(values: Array) -> list[Estimate]:
+    """Return the mean of each column of independent rows, at least two of them, with Student's interval."""
+    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return [
+        from_standard_error(float(mean), float(error), len(values))
+        for mean, error in zip(values.mean(axis=0), errors, strict=True)
+    ]
+
+
 def from_replicates(value: float, replicates: ArrayLike, count: int) -> Estimate:
     """Return the percentile interval of bootstrap replicates; replicates that are not finite are ignored."""
     given = np.asarray(replicates, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Packages whose names and modules are imported on first access (PEP 562), and which libraries are installed."""
+"""Names that are imported when they are used (PEP 562), and which libraries are installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 # Optional libraries, and the extra that installs each.
 EXTRAS = {
@@ -62,6 +63,12 @@ def _places(path: Path) -> dict[str, str]:
     blocks = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+def load_named(place: str) -> Any:
+    """Return what stands at ``module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:

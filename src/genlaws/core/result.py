@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, partial, wraps
 from html import escape
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -27,12 +26,13 @@ from numpy.typing import NDArray
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.files import write_contents
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.core.imports import installed_versions
+from genlaws.core.imports import installed_versions, load_named
 from genlaws.core.parameters import checks_of
 from genlaws.core.plain import UNWRITTEN, from_plain, parts_of, to_plain, types_of
 
 SCHEMA = 1  # of the dictionaries; grows when a name or a form changes
 PICTURE_KINDS, PICTURE_DPI = ("png", "pdf"), 300
+DRAWN_IN = "genlaws.render.style:pictures_in_style"
 PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -176,7 +176,9 @@ class Result:
 
     def pictures(self) -> dict[str, Any]:
         """Return its matplotlib pictures by name; none where numbers say it all."""
-        drawn: dict[str, Any] = _loaded(self.drawn_by)(self) if self.drawn_by else {}
+        if not self.drawn_by:
+            return {}
+        drawn: dict[str, Any] = load_named(DRAWN_IN)(load_named(self.drawn_by), self)
         return drawn
 
     def titles(self) -> Mapping[str, tuple[str, str]]:
@@ -189,7 +191,7 @@ class Result:
 
     def page(self) -> str:
         """Return one HTML page with the answer, its tables and its pictures, which needs no network."""
-        text: str = _loaded(self.page_by)(self)
+        text: str = load_named(self.page_by)(self)
         return text
 
     def files(self) -> dict[str, str | bytes]:
@@ -210,13 +212,6 @@ class Result:
         if path.suffix.lower() in PAGE_SUFFIXES:
             return write_contents(path.parent, {path.name: self.page()})
         return write_contents(path, self.files())
-
-
-def _loaded(place: str) -> Callable[..., Any]:
-    """Return the function at ``module:function``."""
-    module, _, name = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
 
 
 def _shown(part: Any) -> str:
@@ -240,7 +235,7 @@ def picture_bytes(picture: Any, kind: str, title: str = "", caption: str = "") -
         "png": {"Title": title, "Description": caption, "Software": maker},
         "svg": {"Title": title, "Description": caption, "Creator": maker, "Date": None},
     }
-    with _loaded("genlaws.render.style:house_style")():
+    with load_named("genlaws.render.style:house_style")():
         picture.savefig(content, format=kind, dpi=PICTURE_DPI, metadata=metadata[kind])
     return content.getvalue()
 

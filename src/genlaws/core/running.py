@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError, StoppedError
+from genlaws.core.imports import load_named
 
 MAX_JOBS = 1024
+CELLS_BY = "genlaws.sweeps.computing:compute_experiment"  # by name: sweeps run what the systems compute
 
 
 class Progress(Protocol):
@@ -74,6 +77,14 @@ class Running:
         inner = copy.copy(self)  # cancelled together
         inner.folder = None if self.folder is None else self.folder / name
         return inner
+
+    def cells(self, experiment: str, axes: Mapping[str, Sequence[Any]], **given: Any) -> list[Any]:
+        """Return every cell of an experiment over axes, computed by these jobs and stored in this folder.
+
+        What else is given is described at :func:`~genlaws.sweeps.computing.compute_experiment`.
+        """
+        found: list[Any] = load_named(CELLS_BY)(experiment, axes, running=self, **given)
+        return found
 
     def part(self) -> Running:
         """Return what a part of the work gets: its steps count, but were announced with the rest."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from genlaws.core.errors import InputError
+from genlaws.core.imports import load_named
 from genlaws.core.running import Running, checked_running
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class Figure:
 
     def load(self) -> Recipe[Any]:
         """Return the recipe; this loads pandas, scipy and matplotlib."""
-        module, name = self.recipe.split(":")
-        loaded: Recipe[Any] = getattr(import_module(module), name)
+        loaded: Recipe[Any] = load_named(self.recipe)
         return loaded
 
     def settings(self, given: Settings | Mapping[str, Any] | None = None) -> Settings:

@@ -31,7 +31,7 @@ from genlaws.relations.inference.next_pair import NextPair, QueryCurve, Strategy
 from genlaws.relations.inference.paper import accuracy_formula, critical_fraction, inferable_fraction, paper_bound
 from genlaws.relations.inference.posterior import Posterior
 from genlaws.relations.networks.advice import LearningAdvice, advise_relation
-from genlaws.relations.networks.diagram import PhaseDiagram, PhasePoint, phase_diagram
+from genlaws.relations.networks.diagram import PhaseDiagram, phase_diagram
 from genlaws.relations.networks.learned import LearnedRelation, learn_relation
 from genlaws.relations.networks.pilot import Pilot, PilotPoint
 from genlaws.relations.repons.ensemble import ReponRun, evolve_repons, simulate_repons
@@ -108,7 +108,6 @@ __all__ = [
     "NextPair",
     "PairState",
     "PhaseDiagram",
-    "PhasePoint",
     "Pilot",
     "PilotPoint",
     "Posterior",

@@ -44,6 +44,14 @@ def _increasing(name: str, value: ArrayLike, hint: str = "", *, check: Callable[
     return numbers
 
 
+def _rate_range(name: str, value: ArrayLike, hint: str = "") -> tuple[float, float]:
+    rates = positive(name, value, hint)
+    if rates.shape != (2,) or not rates[0] < rates[1]:
+        raise InputError(f"{name} must be two positive rates, the lower one first; got {value!r}.")
+    return float(rates[0]), float(rates[1])
+
+
+_strict_fraction = one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True))
 TARGET_ACCURACY = Parameter(
     "Accuracy to reach on all entries, above 0 and at most 1.", symbol="α", label="target accuracy", check=_accuracy
 )
@@ -240,7 +248,7 @@ ExceededAccuracy = Annotated[
         "Accuracy to exceed, above 0 and below 1.",
         symbol="α",
         label="target accuracy",
-        check=one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True)),
+        check=_strict_fraction,
         hint="A network succeeds when its accuracy exceeds the target.",
     ),
 ]
@@ -268,4 +276,34 @@ BoundRepeats = Annotated[
 PilotSteps = Annotated[int | None, replace(STEPS, about="Updates of each network; 1,500 (800 if quick) if left out.")]
 PilotRate = Annotated[
     float | None, replace(DECODER_RATE, about="Decoder rate, held fixed; 0.01 (1 with sgd) if left out.")
+]
+
+# Phase diagrams
+Grid = Annotated[
+    int,
+    Parameter(
+        "Values of each learning rate, evenly spaced in their logarithm; the paper has 10.",
+        check=partial(whole_number, at_least=2, at_most=100),
+    ),
+]
+SeedsAtRates = Annotated[int, _two_or_more("Networks at each pair of rates.", MAX_TRAINED_NETWORKS)]
+RateRange = Annotated[
+    tuple[float, float] | None,
+    Parameter("Lowest and highest rate; if left out, what suits the optimizer.", check=_rate_range),
+]
+TestedTrainFraction = Annotated[
+    float,
+    Parameter(
+        "Share of all entries in the training set; the others test.",
+        symbol="p",
+        label="training fraction",
+        check=_strict_fraction,
+    ),
+]
+Patience = Annotated[
+    float,
+    Parameter(
+        "A network is late if it generalizes after this many times the steps it took to fit.",
+        check=one(partial(within, low=1.0, high=np.inf, open_high=True)),
+    ),
 ]

@@ -6,7 +6,7 @@ figure. Ordered quantities (sample ratio, width, angle) take evenly spaced steps
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,16 @@ def house_style() -> Iterator[None]:
     """Draw and save inside this, whatever the user's own matplotlib settings are."""
     with style_sheet(_STYLE, after_reset=True):
         yield
+
+
+def pictures_in_style(draw: Callable[[Any], dict[str, Figure]], given: Any) -> dict[str, Figure]:
+    """Return the pictures of `given` in the house style, whose layout is the same wherever they are saved."""
+    with house_style():
+        pictures = draw(given)
+        for picture in pictures.values():
+            picture.draw_without_rendering()
+            picture.set_layout_engine("none")
+    return pictures
 
 
 def new_figure(width: float, height: float) -> Figure:

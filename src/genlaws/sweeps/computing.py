@@ -7,7 +7,7 @@ the folder of it, so that a figure that was stopped resumes where it was.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.running import Running
 from genlaws.sweeps.experiment import Result, Settings
-from genlaws.sweeps.grid import Sweep
+from genlaws.sweeps.grid import Axis, Sweep, make_sweep
 from genlaws.sweeps.processes import Processes
+from genlaws.sweeps.registry import get_experiment
 from genlaws.sweeps.runner import compute_here, run_sweep
 from genlaws.sweeps.store import Store
 
@@ -48,6 +49,37 @@ def compute_cells(sweep: Sweep, running: Running, label: str | None = None) -> l
         return list(_compute_in_process(sweep, running))
     with tempfile.TemporaryDirectory(prefix="genlaws-") as temporary:
         return _compute_in_folder(sweep, Path(temporary), running)
+
+
+def compute_experiment(
+    experiment: str,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    settings: Mapping[str, Any],
+    repeats: int,
+    seed: int,
+    running: Running,
+    label: str,
+) -> list[ComputedCell]:
+    """Return every cell of an experiment over axes, in their order, as `compute_cells` does.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    axes : mapping
+        The values of each setting that varies.
+    settings : mapping
+        The other settings.
+    repeats, seed : int
+        Of each combination, and of all.
+    running : Running
+    label : str
+        What the cells are.
+    """
+    over = [Axis(name, tuple(values)) for name, values in axes.items()]
+    sweep = make_sweep(get_experiment(experiment), settings, over, repeats, seed)
+    return compute_cells(sweep, running, label)
 
 
 def _compute_in_process(sweep: Sweep, running: Running) -> Iterator[ComputedCell]:

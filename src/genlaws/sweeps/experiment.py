@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genlaws.core.errors import InputError
+from genlaws.core.imports import load_named
 
 Result = Mapping[str, Any]
 """Numbers, truth values, text and numpy arrays under their names."""
@@ -134,6 +134,5 @@ def load_procedure(procedure: str | Procedure) -> Procedure:
     """Return a procedure, imported if it is given by name."""
     if isinstance(procedure, Procedure):
         return procedure
-    module, name = procedure.split(":")
-    loaded: Procedure = getattr(import_module(module), name)
+    loaded: Procedure = load_named(procedure)
     return loaded

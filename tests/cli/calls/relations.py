@@ -27,6 +27,11 @@ COMMANDS = {
         "relations learn matrix.csv --steps 20 --width 4 --depth 1 --optimizer sgd --mode squared_difference",
         "relations learn graph.tsv --relation knows --entities all --steps 20 --width 4 --train-fraction 1",
     ],
+    "relations.phase_diagram": [
+        "relations phases mod3 --elements 6 --grid 2 --seeds 2 --steps 40 --width 4 --depth 1",
+        "relations phases matrix.csv --grid 2 --seeds 2 --steps 300 --width 4 --depth 1 --encoder-rates 1e-3:0.1"
+        " --decoder-rates 1e-3:0.1 --batch-size 9 --seed 5",
+    ],
     "relations.advise_relation": [
         "relations advise mod3 --elements 6 --quick --networks 2 --ratio-networks 2 --width 4 --depth 0 --steps 5",
         "relations advise matrix.csv --train-fractions 0.2,0.6 --ratios 0.5:2:3:log"

@@ -6,18 +6,22 @@ import json
 import math
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from genlaws.cli.relations.phases import _format_ratio, diagram_answer, explain
 from genlaws.core.estimate import Estimate
+from genlaws.core.running import Running
 from genlaws.relations import named_relation, phase_diagram
+from genlaws.relations.networks.diagram import _format_ratio
+from genlaws.relations.networks.phases import side_of
 from genlaws.sweeps import Store
 from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
@@ -26,14 +30,14 @@ TINY = ("--grid", "2", "--seeds", "2", "--steps", "40", "--width", "4", "--depth
 BROKEN = ("--elements", "9", "--grid", "3", "--seeds", "4", "--steps", "700", "--width", "4", "--depth", "1")
 TOTAL = 36
 LIMIT = 120.0  # seconds on a busy machine
-FILES = ("phases.csv", "phases.json", "phases.pdf", "phases.png")
+FILES = ("boundaries.csv", "cells", "phases.csv", "phases.pdf", "phases.png", "report.html", "result.json")
 
 
 def ask(genlaws, *arguments):
     answer = genlaws("relations", "phases", *arguments, "--json")
     assert answer.code == 0, answer.err
     assert answer.err == ""
-    return answer.json
+    return answer.json["result"]
 
 
 def done_in(folder: Path) -> int:
@@ -42,6 +46,12 @@ def done_in(folder: Path) -> int:
         return 0
     with Store(place) as store:
         return store.counts().done
+
+
+def finished_in(folder: Path) -> dict[str, str]:
+    """Return when each network was finished, by its key."""
+    with closing(sqlite3.connect(folder / "cells" / "relations.network" / "sweep.sqlite")) as index:
+        return dict(index.execute("SELECT key, finished FROM cells"))
 
 
 def killed(folder: Path) -> int:
@@ -62,59 +72,75 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_table(genlaws, tmp_path: Pa
     before = killed(tmp_path / "broken")
     assert 0 < before < TOTAL
     assert not (tmp_path / "broken" / "phases.csv").exists()
+    stored = finished_in(tmp_path / "broken")
     resumed = ask(genlaws, "mod3", *BROKEN, "--out", tmp_path / "broken")
-    assert resumed["estimate"]["networks_done"] >= before
-    assert resumed["estimate"]["networks_done"] + resumed["estimate"]["networks"] == TOTAL
+    after = finished_in(tmp_path / "broken")
+    assert len(after) == TOTAL
+    assert stored.items() <= after.items(), "finished networks should not be trained again"
     unbroken = ask(genlaws, "mod3", *BROKEN, "--out", tmp_path / "unbroken")
     tables = [(tmp_path / name / "phases.csv").read_bytes() for name in ("broken", "unbroken")]
     assert tables[0] == tables[1]
-    assert {name: resumed[name] for name in ("shares", "boundaries", "advice")} == {
-        name: unbroken[name] for name in ("shares", "boundaries", "advice")
-    }
+    assert resumed == unbroken
 
 
 def test_the_answer_in_words_and_its_files(genlaws, tmp_path: Path):
     answer = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path)
     assert answer.code == 0, answer.err
-    assert answer.err.startswith("8 networks to train: at most 320 network-steps, ")
-    assert "networks: 8/8 cells" in answer.err
+    assert "modulo 3: networks" in answer.err
+    assert "8/8" in answer.err
     lines = answer.out.splitlines()
-    assert lines[2] == "modulo 3, 6 elements: 8 networks, 2 × 2 rates, 40 steps"
-    assert [line.split("  ")[0] for line in lines[3:8]] == [
+    assert [line.split("  ")[0] for line in lines[2:7]] == [
         "generalization",
         "grokking",
         "memorization",
         "confusion",
         "late",
     ]
+    assert "modulo 3, 6 elements: 8 networks, 2 × 2 rates, 40 steps." in lines
     assert any(line.startswith("Confused: ") for line in lines)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["cells", *FILES]
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(FILES)
     table = pd.read_csv(tmp_path / "phases.csv")
     assert len(table) == 4
     phases = ["generalization", "grokking", "memorization", "confusion"]
     assert (table[phases].sum(axis=1) == table["count"]).all()
     assert (table["count"] == 2).all()
     assert set(table["decoder_rate"]) == {1e-4, 1e-1}
+    assert pd.read_csv(tmp_path / "boundaries.csv")["criterion"].tolist() == ["memorization", "late"]
     assert (tmp_path / "phases.pdf").read_bytes().startswith(b"%PDF-")
     assert (tmp_path / "phases.png").stat().st_size > 5000
     again = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path)
     assert again.out == answer.out
-    assert again.err.startswith("Nothing left to train: 8 networks done before.")
 
 
-def test_processes_change_nothing_and_json_says_it_all(genlaws, tmp_path: Path):
+def test_a_page_alone_stores_no_networks(genlaws, tmp_path: Path):
+    answer = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path / "page.html")
+    assert answer.code == 0, answer.err
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"), [("out", "Finished parts are stored; run the same"), ("page.html", "Nothing is stored without")]
+)
+def test_an_interrupted_run_tells_what_is_stored(genlaws, tmp_path: Path, monkeypatch, out, message):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Running, "cells", interrupted)
+    answer = genlaws("relations", "phases", "mod3", *TINY, "--elements", "6", "--out", tmp_path / out)
+    assert answer.code == 130
+    assert message in answer.err
+
+
+def test_processes_change_nothing(genlaws, tmp_path: Path):
     arguments = ("less-than", "--elements", "6", *TINY, "--decoder-rates", "1e-3:0.1", "--encoder-rates", "1e-3:1e-2")
     here = ask(genlaws, *arguments, "--out", tmp_path / "one")
     there = ask(genlaws, *arguments, "--jobs", "2", "--out", tmp_path / "two")
     assert (tmp_path / "one" / "phases.csv").read_bytes() == (tmp_path / "two" / "phases.csv").read_bytes()
-    assert (here["decoder_rates"], here["encoder_rates"]) == ([1e-3, 0.1], [1e-3, 1e-2])
-    assert here["networks"] == there["networks"] == 8
-    assert here["estimate"]["network_steps"] == 8 * 40
-    assert here["estimate"]["minutes"] > 0
-    assert sum(one["share"] for name, one in here["shares"].items() if name != "late") == pytest.approx(1.0)
-    assert here["files"] == {kind: str(tmp_path / "one" / f"phases.{kind}") for kind in ("csv", "json", "png", "pdf")}
-    written = json.loads((tmp_path / "one" / "phases.json").read_text(encoding="utf-8"))
-    assert written == {name: value for name, value in here.items() if name != "files"}
+    assert here == there
+    assert (here["inputs"]["decoder_rates"], here["inputs"]["encoder_rates"]) == ([1e-3, 0.1], [1e-3, 1e-2])
+    assert here["network_count"] == 8
+    assert sum(one["value"] for name, one in here["fractions"].items() if name != "late") == pytest.approx(1.0)
+    assert json.loads((tmp_path / "one" / "result.json").read_text(encoding="utf-8")) == here
 
 
 def test_a_matrix_and_a_file_of_edges(genlaws, tmp_path: Path):
@@ -122,8 +148,7 @@ def test_a_matrix_and_a_file_of_edges(genlaws, tmp_path: Path):
     np.savetxt(tmp_path / "sides.csv", table.astype(int), fmt="%d", delimiter=",")
     from_matrix = ask(genlaws, tmp_path / "sides.csv", *TINY, "--optimizer", "sgd", "--batch-size", "5")
     assert (from_matrix["relation"], from_matrix["element_count"], from_matrix["optimizer"]) == ("sides", 8, "sgd")
-    assert from_matrix["decoder_rates"] == [0.1, 10.0]
-    assert from_matrix["files"] == {}
+    assert sorted(set(from_matrix["decoder_rate"])) == [0.1, 10.0]
     edges = "\n".join(f"a{i}\tknows\tb{j}" for i in range(3) for j in range(2))
     (tmp_path / "edges.tsv").write_text(edges + "\n", encoding="utf-8")
     from_edges = ask(genlaws, tmp_path / "edges.tsv", *TINY, "--out", tmp_path / "out")
@@ -135,8 +160,8 @@ def test_a_sparse_relation_has_a_target_beyond_the_majority_answer(genlaws):
     answer = genlaws("relations", "phases", "binary-tree", "--elements", "15", *TINY)
     majority = named_relation("binary-tree", 15).majority_accuracy
     assert majority > 0.9
-    assert f"an accuracy above {0.5 * (1 + majority):.3f} instead of 0.9" in answer.out
-    assert ask(genlaws, "mod3", "--elements", "6", *TINY)["target"] == 0.9
+    assert f"an accuracy above {0.5 * (1 + majority):.3f} instead of 0.9" in " ".join(answer.out.split())
+    assert ask(genlaws, "mod3", "--elements", "6", *TINY)["target_accuracy"] == 0.9
 
 
 def test_the_call_in_python_gives_the_numbers_of_the_command(genlaws, tmp_path: Path):
@@ -155,18 +180,8 @@ def test_the_call_in_python_gives_the_numbers_of_the_command(genlaws, tmp_path: 
         batch_size=9,
         seed=5,
     )
-    assert sum(one["share"] > 0.0 for one in answer["shares"].values()) > 1, "the networks should differ"
-    assert {name: vars(one) for name, one in found.shares.items()} == {
-        name: {"value": one["share"], "low": one["low"], "high": one["high"], "count": 8, "level": 0.95}
-        for name, one in answer["shares"].items()
-    }
-    assert (found.advice, found.network_count, found.confused_count) == (
-        *(answer["advice"], answer["networks"], answer["confused"]),
-    )
-    assert list(found.ratios_tried) == answer["ratios_tried"]
-    for name, one in found.boundaries.items():
-        assert (one is None) == (answer["boundaries"][name] is None)
-        assert found.why_no_boundary(name) == answer["boundaries_not_seen"].get(name, "")
+    assert sum(one["value"] > 0.0 for one in answer["fractions"].values()) > 1, "the networks should differ"
+    assert found.to_dict() == answer
     written = pd.read_csv(tmp_path / "phases.csv")
     pd.testing.assert_frame_equal(found.to_frame(), written, rtol=1e-14)
 
@@ -177,39 +192,41 @@ def phases_of(failed, rates=(1e-3, 1e-2, 1e-1), networks=2):
 
 def test_the_answer_holds_the_boundary():
     diagram = diagram_of_counts(lambda decoder, encoder: {"memorization": 2 * (decoder > 30 * encoder)}, RATES)
-    found = diagram_answer(diagram)["boundaries"]["memorization"]
-    assert found["agrees_with_slope_1"]
-    assert found["slope_low"] <= 1.0 <= found["slope_high"]
-    assert 10.0 < found["critical_ratio"] < 100.0
-    assert found["critical_ratio_low"] <= found["critical_ratio"] <= found["critical_ratio_high"]
-    wide = found["slope_high"] - found["slope_low"] > 1.0
+    found = diagram.boundaries["memorization"]
+    assert found.agrees_with_unit_slope
+    assert found.slope.low <= 1.0 <= found.slope.high
+    ratio = found.critical_ratio
+    assert 10.0 < ratio.value < 100.0
+    assert ratio.low <= ratio.value <= ratio.high
+    wide = found.slope.high - found.slope.low > 1.0
     said = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
-    assert said in explain(diagram)
+    assert said in str(diagram)
 
 
 @pytest.mark.parametrize("failed", AT_THE_EDGE.values(), ids=AT_THE_EDGE)
 def test_no_ratio_beyond_those_tried_is_printed(failed):
     diagram = phases_of(failed)
-    text, answer = explain(diagram), diagram_answer(diagram)
+    text = str(diagram)
     assert "inf" not in text
     assert "nan" not in text
-    for number in re.findall(r"(?:below|about|at|above) ([0-9][0-9.e+-]*)[ ,\]]", text):
+    for number in re.findall(r"(?:below|about|at|above|than) ([0-9][0-9.e+-]*)[ ,\]]", text):
         assert 0.01 <= float(number) <= 100.0
-    for name, found in answer["boundaries"].items():
+    for name, found in diagram.boundaries.items():
         if found is None:
-            assert answer["boundaries_not_seen"][name] == "too few rates, or the share is the same at all of them"
+            assert diagram.missing_boundaries[name] == "too few rates, or the share is the same at all of them"
         else:
-            ends = [found[f"critical_ratio{end}"] for end in ("", "_low", "_high")]
-            assert found["critical_ratio_within_tried"] == all(0.01 <= one <= 100.0 for one in ends)
-            assert bool(found["slope_message"]) == math.isinf(found["slope"])
+            ends = (found.critical_ratio.value, found.critical_ratio.low, found.critical_ratio.high)
+            within = all(0.01 <= one <= 100.0 for one in ends)
+            assert within == all(side_of(one, diagram.ratios_tried) == 0 for one in ends)
+            assert bool(found.slope_message) == math.isinf(found.slope.value)
 
 
 @pytest.mark.parametrize(
     ("ratio", "row"),
     [
-        (Estimate(7.6e-6, 1e-9, 0.1), "below 0.01, the smallest"),
-        (Estimate(3e4, 10.0, 1e9), "above 100, the largest"),
-        (Estimate(2.0, 1e-9, 10.0), "2 [below 0.01, 10], decoder over encoder rate; tried were 0.01 to 100"),
+        (Estimate(7.6e-6, 1e-9, 0.1), "less than 0.01, the smallest tried, decoder over encoder rate"),
+        (Estimate(3e4, 10.0, 1e9), "more than 100, the largest tried, decoder over encoder rate"),
+        (Estimate(2.0, 1e-9, 10.0), "2 [less than 0.01, 10]; tried were 0.01 to 100, decoder over encoder rate"),
     ],
 )
 def test_a_critical_ratio_beyond_those_tried_is_reported_to_be_there(ratio, row):
@@ -229,7 +246,7 @@ def test_a_critical_ratio_beyond_those_tried_is_reported_to_be_there(ratio, row)
         (("mod3", "--optimizer", "lion"), "optimizer must be one of adam, adamw, sgd"),
         (("mod3", "--batch-size", "0"), "batch_size must be a whole number, at least 1; got 0"),
         (("mod3", "--train-fraction", "1.5"), "train_fraction must lie in (0, 1); got 1.5"),
-        (("mod3", "--steps", "0"), "steps must be a whole number, at least 1 and at most 10000000; got 0"),
+        (("mod3", "--steps", "0"), "steps must be a whole number, at least 1 and at most 100000000; got 0"),
         (("mod3", "--jobs", "0"), "jobs must be a whole number, at least 1"),
         (("mod3", "--seed", "-1"), "seed must be a whole number, at least 0; got -1"),
         (("mod3", "--device", "abacus"), "device must be one that torch can use here, such as cpu; got 'abacus'"),

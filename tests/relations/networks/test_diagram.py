@@ -10,20 +10,23 @@ import pytest
 
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.core.running import Running
 from genlaws.relations import PhaseDiagram, named_relation, phase_diagram
-from genlaws.relations.networks.diagram import EXPERIMENT, SCHEMA, _advice_on, _seed_of
+from genlaws.relations.networks.diagram import _advice_on
 from genlaws.relations.networks.runs import networks_together
-from genlaws.sweeps import Axis, get_experiment, make_sweep
-from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts, untrained_plan
+from genlaws.sweeps import Store
+from genlaws.sweeps.computing import ComputedCell
+from phase_diagrams import AT_THE_EDGE, RATES, diagram_of_counts
 
 TINY = {"grid": 2, "seeds": 2, "steps": 40, "width": 4, "depth": 1}
 
 
 def outcome(train_step, test_step, phase):
-    return {"train_step": train_step, "test_step": test_step, "phase": phase, "final_test_accuracy": 0.75}
+    found = {"train_step": train_step, "test_step": test_step, "phase": phase, "final_test_accuracy": 0.75}
+    return ComputedCell(None, found)
 
 
-def test_the_outcomes_are_counted_at_their_rates():
+def test_the_outcomes_are_counted_at_their_rates(monkeypatch):
     """The decoder rate changes faster than the encoder rate, the repeats fastest."""
     outcomes = [
         *(outcome(10, 20, "generalization"), outcome(10, 50, "grokking")),
@@ -31,7 +34,8 @@ def test_the_outcomes_are_counted_at_their_rates():
         *(outcome(10, 30, "generalization"), outcome(10, 30, "generalization")),
         *(outcome(-1, -1, "confusion"), outcome(-1, -1, "confusion")),
     ]
-    found = phase_diagram("mod3", **TINY, train=lambda plan, running: outcomes)
+    monkeypatch.setattr(Running, "cells", lambda *_, **__: outcomes)
+    found = phase_diagram("mod3", **TINY)
     assert isinstance(found, PhaseDiagram)
     frame = found.to_frame()
     assert frame["relation"].unique().tolist() == ["modulo 3"]
@@ -45,22 +49,22 @@ def test_the_outcomes_are_counted_at_their_rates():
     assert frame["median_train_step"].tolist() == pytest.approx([10.0, 10.0, 10.0, math.nan], nan_ok=True)
     assert frame["median_delay"].tolist() == pytest.approx([25.0, math.nan, 20.0, math.nan], nan_ok=True)
     assert (found.network_count, found.confused_count) == (8, 3)
-    assert found.shares["generalization"].value == 3 / 8
+    assert found.fractions["generalization"].value == 3 / 8
     with pytest.raises(FrozenInstanceError):
-        found.advice = ""
+        found.steps = 1
 
 
-def test_a_sweep_of_the_same_plan_has_the_same_seeds():
-    plan = replace(untrained_plan(), seed=7, batch_size=5)
-    fixed = {name: (value,) for name, value in plan.shared.items() if name != "device"}
-    axes = [Axis(name, values) for name, values in {**fixed, **plan.rates}.items()]
-    experiment = get_experiment(EXPERIMENT)
-    assert experiment.schema == SCHEMA
-    cells = list(make_sweep(experiment, {"device": plan.device}, axes, plan.seeds, plan.seed).cells())
-    rates = [{name: getattr(cell.settings, name) for name in plan.rates} for cell in cells]
-    seeds = [_seed_of(plan, plan.shared, repeat=cell.repeat, **one) for cell, one in zip(cells, rates, strict=True)]
-    assert seeds == [cell.seed for cell in cells]
-    assert len(set(seeds)) == 8
+def test_a_folder_and_processes_change_nothing(tmp_path):
+    given = {**TINY, "steps": 300, "batch_size": 5, "seed": 7}
+    here = phase_diagram(named_relation("mod3", 6), **given)
+    for jobs in (1, 2):
+        there = phase_diagram(
+            named_relation("mod3", 6), **given, running=Running(jobs=jobs, folder=tmp_path / str(jobs))
+        )
+        assert there.to_dict() == here.to_dict()
+    with Store(tmp_path / "1" / "relations.network") as store:
+        assert store.counts().done == here.network_count == 8
+    assert here.to_frame()["mean_test_accuracy"].nunique() > 1
 
 
 def test_networks_beyond_one_stack_are_trained():
@@ -84,7 +88,7 @@ def test_the_advice_follows_from_the_phases(phase, advice):
     found = diagram_of_counts(lambda decoder, encoder: {phase(decoder / encoder): 2}, RATES)
     assert found.advice.startswith(advice)
     assert found.network_count == 32
-    assert sum(one.value for name, one in found.shares.items() if name != "late") == 1.0
+    assert sum(one.value for name, one in found.fractions.items() if name != "late") == 1.0
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,14 @@ import numpy as np
 
 from genlaws.claims.claim import Finding, graded, holds_if, number_id
 from genlaws.figures.bundled import bundled_table
-from genlaws.figures.relations.cells import grouped
-from genlaws.figures.relations.phases import boundaries
+from genlaws.figures.relations.cells import grouped, threshold_columns
+from genlaws.figures.relations.phases import boundaries, lower_rates
 from genlaws.relations.networks.phases import (
     CONFUSION,
     GENERALIZATION,
     GROKKING,
     MEMORIZATION,
     classify_phases,
-    fit_threshold,
 )
 
 if TYPE_CHECKING:
@@ -47,10 +46,7 @@ def fresh_networks() -> pd.DataFrame:
 @cache
 def fitted_boundaries(rates: str) -> pd.DataFrame:
     """Return the boundaries of Fig. 5 over all rates, or of fresh networks over the lower half of the decoder's."""
-    frame = bundled_frame("relations.5") if rates == "all" else fresh_networks()
-    if rates != "all":
-        middle = frame.groupby("optimizer")["decoder_rate"].transform(lambda one: np.sqrt(one.min() * one.max()))
-        frame = frame[frame["decoder_rate"] <= middle]
+    frame = bundled_frame("relations.5") if rates == "all" else lower_rates(fresh_networks())
     return boundaries(frame)
 
 
@@ -180,7 +176,8 @@ def check_initial_scale(quick: bool) -> Finding:
     for place, group in grouped(bundled_frame("relations.6"), ["optimizer"]):
         curves = group.pivot_table(index="ratio", columns="embedding_scale", values="success")
         rises &= bool((np.diff(curves[[1.0, 0.5, 0.25]].to_numpy(), axis=1) >= -0.05).all())
-        halves = [_ratio_at_half(group[group["embedding_scale"] == scale]) for scale in (1.0, 0.5)]
+        scales = (group[group["embedding_scale"] == scale] for scale in (1.0, 0.5))
+        halves = [threshold_columns("ratio", one, "ratio")["ratio"] for one in scales]
         factors[str(place["optimizer"])] = halves[0] / halves[1]
     numbers = {f"factor_when_halved_{name}": one for name, one in factors.items()}
     numbers["factor_of_eq_12"] = EQ_12_FACTOR
@@ -192,14 +189,6 @@ def check_initial_scale(quick: bool) -> Finding:
         "Smaller initial embeddings generalize more often, as Eq. 12 says, but not by its factor: 2.3 with Adam (that "
         "of sign updates is 2) and 6.6 with gradient descent.",
     )
-
-
-def _ratio_at_half(group: pd.DataFrame) -> float:
-    """Return the ratio at which half of the networks generalize."""
-    right = (group["success"] * group["networks"]).round().astype(int)
-    counts = np.concatenate([right, group["networks"] - right])
-    ratios, truths = np.tile(group["ratio"], 2), np.repeat([True, False], len(group))
-    return float(fit_threshold(np.repeat(ratios, counts), np.repeat(truths, counts)).value)
 
 
 def _rows_by_depth() -> pd.DataFrame:

@@ -14,10 +14,10 @@ _COMMANDS = {
     "theory:bound": "The best accuracy from some entries, averaged over the relations of a class.",
     "theory:data_needed": "How many random entries an accuracy needs.",
     "theory:next_pair": "Which entry to query next.",
-    "learn:learn": "Train networks on a relation; see whether they generalize.",
+    "networks:learn": "Train networks on a relation; see whether they generalize.",
     "theory:repons": "Chance that two representations of one class merge.",
-    "advise:advise": "How much data and which learning rates a network needs, from a pilot of about a minute.",
-    "phases:phases": "What becomes of networks at each pair of learning rates. The defaults are a reduced size of a "
+    "networks:advise": "How much data and which learning rates a network needs, from a pilot of about a minute.",
+    "networks:phases": "What becomes of networks at each pair of learning rates. The defaults are a reduced size of a "
     "few minutes: 6 × 6 rates, 3 networks each, 10,000 steps, layers of 20 units.",
 }
 for place, about in _COMMANDS.items():

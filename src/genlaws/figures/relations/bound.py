@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from pydantic import Field
 
-from genlaws.core.estimate import from_standard_error
+from genlaws.core.estimate import mean_estimates
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Recipe
 from genlaws.relations.inference.bound_curve import paper_accuracy
@@ -74,9 +74,7 @@ def _average_runs(relation: Relation, runs: list[Result]) -> pd.DataFrame:
     shares = runs[0]["train_fraction"]
     table: dict[str, Any] = {"relation": relation.label, "train_fraction": shares}
     for name in ("accuracy", "unseen_accuracy", "bits_left", "determined", "paper_procedure"):
-        values = np.array([run[name] for run in runs])
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        found = [from_standard_error(*pair, len(values)) for pair in zip(values.mean(axis=0), error, strict=True)]
+        found = mean_estimates(np.array([run[name] for run in runs]))
         table[name] = [estimate.value for estimate in found]
         table[f"{name}_low"], table[f"{name}_high"] = [one.low for one in found], [one.high for one in found]
     table["accuracy_formula"] = paper_accuracy(relation.element_count, hypotheses_of(relation), shares)

@@ -11,11 +11,12 @@ import pandas as pd
 from pydantic import Field
 
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, from_standard_error, interval_columns, wilson_interval
+from genlaws.core.estimate import Estimate, interval_columns, mean_estimate, wilson_interval
 from genlaws.core.running import Running
+from genlaws.relations.networks.diagram import EXPERIMENT
 from genlaws.relations.networks.phases import expand_counts, fit_threshold
-from genlaws.sweeps import Axis, get_experiment, make_sweep
-from genlaws.sweeps.computing import compute_cells
+from genlaws.sweeps import get_experiment
+from genlaws.sweeps.computing import compute_experiment
 from genlaws.sweeps.experiment import Settings
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -49,18 +50,19 @@ def networks(
     Every field that any figure may vary is on an axis, if only with one value: one folder can then hold the cells of
     several sweeps.
     """
-    experiment = get_experiment("relations.network")
-    shared = {name: value for name, value in settings if name in experiment.load().settings.model_fields}
+    known = get_experiment(EXPERIMENT).load().settings.model_fields
     varied = {name: tuple(values) for name, values in axes.items()}
-    varied |= {name: (value,) for name, value in {**shared, **base}.items() if name not in varied}
-    sweep = make_sweep(
-        experiment,
-        {"device": settings.device},
-        [Axis(name, values) for name, values in varied.items() if name != "device"],
-        settings.repeats,
-        settings.seed,
+    shared = {name: value for name, value in settings if name in known} | dict(base)
+    varied |= {name: (value,) for name, value in shared.items() if name not in varied}
+    cells = compute_experiment(
+        EXPERIMENT,
+        {name: values for name, values in varied.items() if name != "device"},
+        settings={"device": settings.device},
+        repeats=settings.repeats,
+        seed=settings.seed,
+        running=running,
+        label="networks",
     )
-    cells = compute_cells(sweep, running, "networks")
     return pd.DataFrame(
         [
             {
@@ -100,11 +102,6 @@ def mean_accuracy_columns(name: str, values: pd.Series) -> dict[str, float]:
 
     With few networks a bootstrap is too narrow: from five normal numbers it contains the truth in 84 % of cases.
     """
-    known = np.asarray(values, dtype=np.float64)
-    known = known[np.isfinite(known)]
-    if len(known) < 2:
-        value = float(known[0]) if len(known) else float("nan")
-        return interval_columns(name, Estimate(value))
-    error = float(known.std(ddof=1)) / math.sqrt(len(known))
-    found = from_standard_error(float(known.mean()), error, len(known))
-    return interval_columns(name, Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0), found.count))
+    found = mean_estimate(values)
+    low, high = np.clip([found.low, found.high], 0.0, 1.0).tolist()
+    return interval_columns(name, Estimate(found.value, low, high))

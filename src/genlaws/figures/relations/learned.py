@@ -42,17 +42,16 @@ def learned_pictures(found: LearnedRelation) -> dict[str, Figure]:
     runs, network = found.runs, found.shown_network
     if runs is None:
         return {}
-    with style.house_style():
-        pictures = {"curves": draw_courses(runs.to_frame(), found.majority_accuracy)}
-        if network is not None:
-            test = found.networks[network].test_accuracy
-            shown = f", {test:.3f} on other entries" if np.isfinite(test) else ""
-            title = f"{found.relation} after {int(runs.steps[-1]):,} steps{shown}"
-            final = runs.final_embeddings[network]
-            places = principal_plane(final[None])[0]
-            pictures["embeddings"] = draw_places(
-                places, element_groups(runs.relation), runs.relation.names, title, final.shape[1]
-            )
+    pictures = {"curves": draw_courses(runs.to_frame(), found.majority_accuracy)}
+    if network is not None:
+        test = found.networks[network].test_accuracy
+        shown = f", {test:.3f} on other entries" if np.isfinite(test) else ""
+        title = f"{found.relation} after {int(runs.steps[-1]):,} steps{shown}"
+        final = runs.final_embeddings[network]
+        places = principal_plane(final[None])[0]
+        pictures["embeddings"] = draw_places(
+            places, element_groups(runs.relation), runs.relation.names, title, final.shape[1]
+        )
     return pictures
 
 

@@ -41,13 +41,15 @@ from genlaws.figures.relations.cells import (
     grouped,
     networks,
 )
-from genlaws.relations.networks.diagram import ADAM_RATES, CRITERIA, SGD_RATES
+from genlaws.relations.networks.diagram import ADAM_RATES, CRITERIA, SGD_RATES, PhaseDiagram
 from genlaws.relations.networks.phases import (
     PHASES,
-    boundary_of_counts,
+    boundary_of,
     count_phases,
     expand_counts,
     fit_threshold,
+    fitted_counts,
+    format_slope,
     slope_message,
 )
 from genlaws.relations.networks.runs import log_every
@@ -72,7 +74,6 @@ ENCODER_RATE_LABEL = r"encoder learning rate $\eta_{\mathrm{enc}}$"
 PLANE_COLUMNS = ["relation", "optimizer", "decoder_rate", "encoder_rate"]
 DECAY_COLUMNS = ["relation", "decoder_decay", "decoder_rate", "encoder_rate"]
 OPTIMIZER_NAMES = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD"}
-CRITERION_NAMES = {"memorization": "memorizing", "late": "being late"}
 CRITERION_VERBS = {"memorization": "memorizes", "late": "is late"}
 BOUNDARY_STYLES: dict[str, dict[str, Any]] = {
     "memorization": {"color": style.BLACK, "linewidth": 1.3, "linestyle": "-", "zorder": 4},
@@ -272,13 +273,15 @@ def phase_summary(frame: pd.DataFrame, settings: PhaseSettings) -> pd.DataFrame:
 
     A law of gradient flow can only hold for small steps.
     """
-    lower = frame["decoder_rate"] <= frame.groupby("optimizer")["decoder_rate"].transform(_middle)
-    parts = {"all": frame, "lower": frame[lower], "upper": frame[~lower]}
+    lower = lower_rates(frame)
+    parts = {"all": frame, "lower": lower, "upper": frame.drop(lower.index)}
     return pd.concat([boundaries(part).assign(rates=name) for name, part in parts.items()], ignore_index=True)
 
 
-def _middle(rates: pd.Series) -> float:
-    return math.sqrt(rates.min() * rates.max())
+def lower_rates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the lower half of each optimizer's decoder rates, in their logarithm."""
+    rates = frame.groupby("optimizer")["decoder_rate"]
+    return frame[frame["decoder_rate"] <= np.sqrt(rates.transform("min") * rates.transform("max"))]
 
 
 def boundaries(frame: pd.DataFrame) -> pd.DataFrame:
@@ -294,16 +297,8 @@ def boundaries(frame: pd.DataFrame) -> pd.DataFrame:
 def _boundary(group: pd.DataFrame, criterion: str) -> dict[str, Any]:
     """Return the fitted line of one criterion as columns; the counts alone if all networks are on one side."""
     row = _fitted_counts(group)
-    found = boundary_of_counts(group["decoder_rate"], group["encoder_rate"], *_failed_and_others(group, criterion))
-    if found is None:
-        return row
-    return (
-        row
-        | interval_columns("slope", found.slope)
-        | interval_columns("critical_ratio", found.critical_ratio)
-        | dict(zip(("line_decoder_rate", "line_encoder_rate"), found.point, strict=True))
-        | {"width_decades": found.width, "slope_may_be_1": found.agrees_with_unit_slope}
-    )
+    found = boundary_of(group, criterion)
+    return row if found is None else row | found.columns()
 
 
 def decay_summary(frame: pd.DataFrame, settings: WeightDecaySettings) -> pd.DataFrame:
@@ -320,7 +315,7 @@ def decay_summary(frame: pd.DataFrame, settings: WeightDecaySettings) -> pd.Data
 def _critical_rate(group: pd.DataFrame, criterion: str) -> dict[str, float]:
     """Return the rate beyond which half of the networks fail; NaN if none is found within those tried."""
     nowhere = interval_columns("critical_decoder_rate", Estimate(math.nan))
-    rates, failed = expand_counts(*_failed_and_others(group, criterion), group["decoder_rate"])
+    rates, failed = expand_counts(*fitted_counts(group, criterion), group["decoder_rate"])
     if failed.all() or not failed.any() or np.log(rates[failed]).mean() <= np.log(rates[~failed]).mean():
         return nowhere
     with suppress(InputError):
@@ -336,11 +331,6 @@ def _fitted_counts(group: pd.DataFrame) -> dict[str, Any]:
     return {"networks": int(group["count"].sum()) - confused, "confused": confused}
 
 
-def _failed_and_others(group: pd.DataFrame, criterion: str) -> tuple[pd.Series, pd.Series]:
-    """Return how many of the networks that fitted meet a criterion, and how many do not, for each row."""
-    return group[criterion], group["count"] - group["confusion"] - group[criterion]
-
-
 def draw_phases(frame: pd.DataFrame, settings: PhaseSettings | None = None) -> Figure:
     """Draw one panel for each relation and optimizer: shares of the phases, and the fitted boundaries."""
     figure, panels = _make_panels(frame)
@@ -353,10 +343,15 @@ def draw_phases(frame: pd.DataFrame, settings: PhaseSettings | None = None) -> F
         _draw_unit_line(axes, rows["memorization"])
         texts = [_format_boundary(row, table, criterion) for criterion, row in rows.items()]
         _draw_title(axes, f"{relation_label(place[0])}, {OPTIMIZER_NAMES[place[1]]}", "\n".join(texts))
-    lines = [Line2D([], [], label=f"boundary of {CRITERION_NAMES[one]}", **BOUNDARY_STYLES[one]) for one in CRITERIA]
+    lines = [Line2D([], [], label=f"boundary of {CRITERIA[one]}", **BOUNDARY_STYLES[one]) for one in CRITERIA]
     lines.append(Line2D([], [], label="slope 1", **BOUNDARY_STYLES["unit"]))
     legend_of(figure, phase_handles(), lines, wide=figure.get_figwidth() > style.COLUMN)
     return figure
+
+
+def phase_pictures(found: PhaseDiagram) -> dict[str, Figure]:
+    """Return the picture of a phase diagram by its name."""
+    return {"phases": draw_phases(found.to_frame())}
 
 
 def draw_delays(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
@@ -385,7 +380,7 @@ def draw_delays(frame: pd.DataFrame, settings: PhaseSettings) -> Figure:
     bar.ax.yaxis.set_minor_locator(NullLocator())
     handles = [
         Patch(label="no network generalizes", **NO_DELAY_STYLE),
-        Line2D([], [], label=f"boundary of {CRITERION_NAMES['memorization']}", **BOUNDARY_STYLES["memorization"]),
+        Line2D([], [], label=f"boundary of {CRITERIA['memorization']}", **BOUNDARY_STYLES["memorization"]),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=2.0)
     return figure
@@ -442,22 +437,16 @@ def _draw_unit_line(axes: Axes, row: pd.Series) -> None:
 
 def _format_boundary(row: pd.Series, table: pd.DataFrame, criterion: str) -> str:
     """Return the slope with its interval, or on which side all networks are."""
-    name = CRITERION_NAMES[criterion]
+    name = CRITERIA[criterion]
     if not math.isnan(row.get("slope", math.nan)):
         found = [float(row[f"slope{end}"]) for end in ("", "_low", "_high")]
         if slope_message(*found):
             return f"{name}: slope not determined"
-        slope, low, high = (_format_slope(one) for one in found)
+        slope, low, high = (format_slope(one) for one in found)
         return f"{name}: slope {slope} [{low}, {high}]"
     share = table[criterion].sum() / row["networks"] if row["networks"] else math.nan
     why = {0.0: f", no network {CRITERION_VERBS[criterion]}", 1.0: f", every network {CRITERION_VERBS[criterion]}"}
     return f"{name}: no boundary{', no network fits' if math.isnan(share) else why.get(share, '')}"
-
-
-def _format_slope(value: float) -> str:
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
 
 
 def _draw_title(axes: Axes, title: str, below: str = "") -> None:
@@ -489,7 +478,7 @@ def draw_decay(frame: pd.DataFrame, settings: WeightDecaySettings) -> Figure:
         rate = style.plain_power(float(table["encoder_rate"].iloc[0])).strip("$")
         axes.set_title(rf"{relation_label(name)}, $\eta_{{\mathrm{{enc}}}}={rate}$")
     panels[0].set_ylabel(r"decoder weight decay $\lambda_{\mathrm{dec}}$")
-    marks = [Line2D([], [], label=f"critical rate of {CRITERION_NAMES[one]}", **_marker_style(one)) for one in CRITERIA]
+    marks = [Line2D([], [], label=f"critical rate of {CRITERIA[one]}", **_marker_style(one)) for one in CRITERIA]
     legend_of(figure, phase_handles(), marks, wide=len(relations) > 1)
     return figure
 

@@ -154,15 +154,12 @@ def _theory_rows(series: str, advice: Advice, kernel: Kernel, regularization: An
 
 def draw_advice(table: pd.DataFrame, title: str, family: str, memory_samples: str) -> Figure:
     """Draw the table of :func:`advice_table`: the kernels on the left, the paths of the chosen ones on the right."""
-    with style.house_style():
-        figure = style.new_figure(style.PAGE, 3.5)
-        left, right = figure.subplots(1, 2)
-        figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=8.0)
-        _draw_kernels(left, table, family)
-        _draw_paths(right, table)
-        right.set_ylabel(style.MEMORIZATION_ERROR_LABEL + MEMORY_LABEL_SUFFIXES[memory_samples])
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    figure = style.new_figure(style.PAGE, 3.5)
+    left, right = figure.subplots(1, 2)
+    figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=8.0)
+    _draw_kernels(left, table, family)
+    _draw_paths(right, table)
+    right.set_ylabel(style.MEMORIZATION_ERROR_LABEL + MEMORY_LABEL_SUFFIXES[memory_samples])
     return figure
 
 

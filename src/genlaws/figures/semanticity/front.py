@@ -184,18 +184,15 @@ def draw_sweep(table: pd.DataFrame, title: str, color: str = style.BLUE) -> Figu
     title : str
     color : str
     """
-    with style.house_style():
-        figure = style.new_figure(style.COLUMN, 3.1)
-        axes = figure.subplots()
-        front_axes(axes, table)
-        # Few points are the steps of a discrete space: the points are the front, and the line only joins them.
-        few = (table["series"] == "front").sum() < MIN_LINE_POINTS
-        plot_front(axes, table, color=color, marker="." if few else None)
-        marked = table[table["series"] == "marked"]
-        axes.plot(marked["identification"], marked["generalization"], color=style.BLACK, **MARK)
-        axes.set_title(title)
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    figure = style.new_figure(style.COLUMN, 3.1)
+    axes = figure.subplots()
+    front_axes(axes, table)
+    # Few points are the steps of a discrete space: the points are the front, and the line only joins them.
+    few = (table["series"] == "front").sum() < MIN_LINE_POINTS
+    plot_front(axes, table, color=color, marker="." if few else None)
+    marked = table[table["series"] == "marked"]
+    axes.plot(marked["identification"], marked["generalization"], color=style.BLACK, **MARK)
+    axes.set_title(title)
     return figure
 
 

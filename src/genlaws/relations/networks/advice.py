@@ -23,8 +23,7 @@ from genlaws.core.running import Running, checked_running
 from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, crossing, estimate_of_draws
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
-from genlaws.relations.networks.diagram import side_of
-from genlaws.relations.networks.phases import fit_threshold
+from genlaws.relations.networks.phases import fit_threshold, format_within_tried, side_of
 from genlaws.relations.networks.pilot import Goal, Pilot, PilotPoint, PilotTrials
 from genlaws.relations.parameters import (
     BoundRepeats,
@@ -202,8 +201,12 @@ class LearningAdvice(Result):
 
 def _inside(found: Estimate | None, tried: Sequence[PilotPoint]) -> bool:
     """Return whether an estimate and its interval lie within what was tried."""
-    ends = tried[0].value, tried[-1].value
+    ends = _ends(tried)
     return found is not None and side_of(found.low, ends) >= 0 >= side_of(found.high, ends)
+
+
+def _ends(tried: Sequence[PilotPoint]) -> tuple[float, float]:
+    return tried[0].value, tried[-1].value
 
 
 @question
@@ -504,25 +507,13 @@ def _format_half_share(advice: LearningAdvice) -> str:
         return "not seen: their number does not grow with the entries"
     if advice.half_fraction_seen:
         return _format_entries(found, advice)
-    return f"a fraction of {_format_within_tried(found, advice.fractions)}"
-
-
-def _format_within_tried(found: Estimate, tried: Sequence[PilotPoint]) -> str:
-    """Return an estimate as text, limited to the range of values tried."""
-    smallest, largest = tried[0].value, tried[-1].value
-    if found.value < smallest:
-        return f"less than {smallest:g}, the smallest tried"
-    if found.value > largest:
-        return f"more than {largest:g}, the largest tried"
-    low = f"less than {smallest:g}" if found.low < smallest else f"{found.low:.2g}"
-    high = f"more than {largest:g}" if found.high > largest else f"{found.high:.2g}"
-    return f"{found.value:.2g} [{low}, {high}]; tried were {smallest:g} to {largest:g}"
+    return f"a fraction of {format_within_tried(found, _ends(advice.fractions))}"
 
 
 def _format_critical_ratio(advice: LearningAdvice) -> str:
     found = advice.critical_ratio
     if found is not None:
-        shown = _format_interval(found) if advice.boundary_seen else _format_within_tried(found, advice.ratios)
+        shown = _format_interval(found) if advice.boundary_seen else format_within_tried(found, _ends(advice.ratios))
         return f"{shown}, decoder over encoder rate"
     if advice.suggested_ratio is None:
         return "not seen: no network generalized"

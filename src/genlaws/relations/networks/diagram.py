@@ -3,257 +3,232 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number, within
+from genlaws.core.arguments import Array, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
-from genlaws.core.seeds import run_key, run_seed
 from genlaws.relations import networks
 from genlaws.relations.networks.phases import (
     PHASES,
     Boundary,
-    boundary_of_counts,
+    boundary_of,
     count_phases,
-    network_outcomes,
+    format_slope,
+    format_within_tried,
+    side_of,
 )
 from genlaws.relations.networks.runs import log_every, networks_together
+from genlaws.relations.parameters import (
+    BatchSize,
+    Depth,
+    Device,
+    EmbeddingScale,
+    Grid,
+    Optimizer,
+    Patience,
+    RateRange,
+    Seed,
+    SeedsAtRates,
+    Steps,
+    TestedTrainFraction,
+    Width,
+)
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation, relation_to_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ADAM_RATES = {"decoder_rates": (1e-4, 1e-1), "encoder_rates": (1e-4, 1e-1)}
 SGD_RATES = {"decoder_rates": (1e-1, 1e1), "encoder_rates": (1e-3, 1.0)}
 DEFAULT_RATES = {"adam": ADAM_RATES, "adamw": ADAM_RATES, "sgd": SGD_RATES}
 MAX_TRAINED_ELEMENTS = 500  # every network answers for all pairs of them at every measurement
-MAX_GRID, MAX_PHASE_REPEATS, MAX_STEPS, MAX_UNITS, MAX_LAYERS = 100, 10_000, 10_000_000, 10_000, 100
 TARGET_ACCURACY = 0.9  # the paper's, Table IV
-EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
-CRITERIA = ("memorization", "late")
-# The seed of a network is a hash of the experiment's name and of all its settings, so that a sweep that stores the
-# networks draws the same ones. These settings are the same for all networks of a diagram.
-EXPERIMENT, SCHEMA = "relations.network", 1
-FIXED_SETTINGS: dict[str, Any] = {
-    "elements": None,
-    "label_noise": 0.0,
-    "dimension": 2,
-    "mode": "concatenate",
-    "activation": "tanh",
-    "encoder_decay": 0.0,
-    "decoder_decay": 0.0,
-    "decoder_scale": 1.0,
-    "keep_course": False,
-    "precision": "single",
-    "path": "auto",
-}
-TRAINING_SETTINGS = (
-    *("train_fraction", "embedding_scale", "depth", "width", "optimizer", "batch_size", "steps", "device"),
+MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
+CRITERIA = {"memorization": "memorizing", "late": "being late"}
+EXPERIMENT = "relations.network"
+COLUMNS = (
+    *("decoder_rate", "encoder_rate", *PHASES, "late", "count"),
+    *("median_train_step", "median_delay", "mean_test_accuracy"),
 )
-
-RateRange = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class PhasePlan:
-    """The networks of a phase diagram, checked; the attributes are the arguments of `phase_diagram`."""
-
-    relation: Relation
-    grid: int
-    seeds: int
-    decoder_rates: RateRange
-    encoder_rates: RateRange
-    steps: int
-    width: int
-    depth: int
-    train_fraction: float
-    embedding_scale: float
-    optimizer: str
-    batch_size: int | None
-    patience: float
-    device: str
-    seed: int
-
-    @property
-    def target(self) -> float:
-        """The accuracy to exceed: the paper's, or midway from the majority accuracy to 1 where that reaches it."""
-        majority = self.relation.majority_accuracy
-        return TARGET_ACCURACY if majority < TARGET_ACCURACY else 0.5 * (1.0 + majority)
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """The settings that all networks have in common and that another diagram may have otherwise."""
-        return {
-            **{name: getattr(self, name) for name in TRAINING_SETTINGS},
-            "log_every": log_every(self.steps),
-            "grokking_delay": max(1, self.steps // 100),
-            "stop_at": self.target,
-            "target": self.target,
-            "relation": self.relation.label,
-            "matrix": relation_to_text(self.relation),
-        }
-
-    @property
-    def rates(self) -> dict[str, tuple[float, ...]]:
-        """The rates tried, evenly spaced in their logarithm; the networks of a decoder rate follow one another."""
-        ends = {"encoder_rate": self.encoder_rates, "decoder_rate": self.decoder_rates}
-        return {name: tuple(np.geomspace(low, high, self.grid).tolist()) for name, (low, high) in ends.items()}
+OUTCOMES = ("train_step", "test_step", "phase", "final_test_accuracy")
 
 
-NetworkOutcome = Mapping[str, Any]
-Train = Callable[[PhasePlan, Running], Sequence[NetworkOutcome]]
-
-
-def train_plan(plan: PhasePlan, running: Running) -> list[NetworkOutcome]:
-    """Train the networks of a plan in this process, several at once; the repeats follow one another."""
-    shared, rates = plan.shared, plan.rates
-    runs: list[dict[str, Any]] = [
-        {**dict(zip(rates, pair, strict=True)), "repeat": repeat}
-        for pair in product(*rates.values())
-        for repeat in range(plan.seeds)
-    ]
-    found: list[NetworkOutcome] = []
-    together = networks_together(plan.device, plan.relation.element_count, plan.width)
-    shown = checked_running(running)
-    shown.start(plan.steps * math.ceil(len(runs) / together), f"{plan.relation.label}: steps of {len(runs)} networks")
-    for start in range(0, len(runs), together):
-        stack = runs[start : start + together]
-        own: dict[str, Any] = {name: [one[name] for one in stack] for name in rates}
-        trained = networks.network.train_networks(
-            plan.relation,
-            seeds=[_seed_of(plan, shared, **one) for one in stack],
-            **own,
-            **{name: shared[name] for name in (*TRAINING_SETTINGS, "stop_at")},
-            log_at=range(0, plan.steps + 1, shared["log_every"]),
-            running=shown.part(),
-        )
-        found += network_outcomes(trained, plan.target, shared["grokking_delay"])
-    return found
-
-
-def _seed_of(plan: PhasePlan, shared: Mapping[str, Any], *, repeat: int, **rates: float) -> int:
-    return run_seed(run_key(EXPERIMENT, SCHEMA, {**FIXED_SETTINGS, **shared, **rates}, repeat), plan.seed)
-
-
-@dataclass(frozen=True)
-class PhasePoint:
-    """The networks at one pair of learning rates.
-
-    Attributes
-    ----------
-    decoder_rate, encoder_rate : float
-    generalization, grokking, memorization, confusion : int
-        Networks in each phase; :func:`~genlaws.relations.networks.phases.classify_phases` defines them.
-    late : int
-        Networks that fitted and took more than `patience` times as long to generalize, or never did.
-    count : int
-    median_train_step, median_delay : float
-        Of the networks that fitted, and of those that generalized; NaN if none did.
-    mean_test_accuracy : float
-    """
-
-    decoder_rate: float
-    encoder_rate: float
-    generalization: int
-    grokking: int
-    memorization: int
-    confusion: int
-    late: int
-    count: int
-    median_train_step: float = math.nan
-    median_delay: float = math.nan
-    mean_test_accuracy: float = math.nan
-
-
-@dataclass(frozen=True)
-class PhaseDiagram:
+@dataclass(frozen=True, eq=False, repr=False)
+class PhaseDiagram(Result):
     """Phases of networks on a relation in the plane of the learning rates.
 
     Attributes
     ----------
-    plan : PhasePlan
-        The relation and all settings.
-    points : tuple of PhasePoint
-    shares : dict
-        Share of each phase, and of late networks, with Wilson's interval.
+    relation : str
+        Its label.
+    element_count : int
+    majority_accuracy : float
+        Of always giving the majority answer.
+    target_accuracy : float
+        To exceed; the paper's 0.9, or midway from the majority accuracy to 1 where that reaches it.
+    optimizer : str
+    steps : int
+    patience : float
+    decoder_rate, encoder_rate : arrays of shape (points,)
+        Each pair of the rates tried.
+    generalization, grokking, memorization, confusion : int arrays of shape (points,)
+        Networks in each phase; :func:`~genlaws.relations.networks.phases.classify_phases` defines them.
+    late : int array of shape (points,)
+        Networks that fitted and took more than `patience` times as long to generalize, or never did.
+    count : int array of shape (points,)
+        Networks at each pair of rates.
+    median_train_step, median_delay : arrays of shape (points,)
+        Of the networks that fitted, and of those that generalized; NaN if none did.
+    mean_test_accuracy : array of shape (points,)
+    fractions : dict of Estimate
+        Share of each phase, and of late networks, among all networks, with Wilson's interval.
     boundaries : dict
         :class:`~genlaws.relations.networks.phases.Boundary` of memorizing and of being late, among the networks that
         fitted; None where no line could be fitted.
-    advice : str
-        Which ratio of the rates to take; only ratios within those tried are named.
     """
 
-    plan: PhasePlan
-    points: tuple[PhasePoint, ...] = field(repr=False)
-    shares: dict[str, Estimate]
+    derived = ("network_count", "confused_count", "ratios_tried", "missing_boundaries", "advice")
+    drawn_by = "genlaws.figures.relations.phases:phase_pictures"
+
+    relation: str
+    element_count: int
+    majority_accuracy: float
+    target_accuracy: float
+    optimizer: str
+    steps: int
+    patience: float
+    decoder_rate: Array
+    encoder_rate: Array
+    generalization: Whole
+    grokking: Whole
+    memorization: Whole
+    confusion: Whole
+    late: Whole
+    count: Whole
+    median_train_step: Array
+    median_delay: Array
+    mean_test_accuracy: Array
+    fractions: dict[str, Estimate]
     boundaries: dict[str, Boundary | None]
-    advice: str
 
     @property
     def network_count(self) -> int:
         """Networks of all points together."""
-        return _total(self.points, "count")
+        return int(self.count.sum())
 
     @property
     def confused_count(self) -> int:
         """Networks that did not fit their training set; they count for no boundary."""
-        return _total(self.points, "confusion")
+        return int(self.confusion.sum())
 
     @property
-    def ratios_tried(self) -> RateRange:
+    def ratios_tried(self) -> tuple[float, float]:
         """Smallest and largest decoder rate over encoder rate."""
-        return _ratios(self.points)
+        decoder, encoder = self.decoder_rate, self.encoder_rate
+        return float(decoder.min() / encoder.max()), float(decoder.max() / encoder.min())
 
-    def why_no_boundary(self, criterion: str) -> str:
-        """Return why no line could be fitted; empty if one could."""
-        if self.boundaries[one_of("criterion", criterion, CRITERIA)] is not None:
-            return ""
-        failed, fitted = _total(self.points, criterion), self.network_count - self.confused_count
+    @property
+    def missing_boundaries(self) -> dict[str, str]:
+        """Why no line could be fitted, for each criterion without one."""
+        return {name: self._reason(name) for name, found in self.boundaries.items() if found is None}
+
+    def _reason(self, criterion: str) -> str:
+        failed, fitted = int(getattr(self, criterion).sum()), self.network_count - self.confused_count
         if fitted == 0:
             return "no network fitted its training set"
         if failed in (0, fitted):
             return "all networks that fitted are on one side"
         return "too few rates, or the share is the same at all of them"
 
-    def to_frame(self) -> pd.DataFrame:
+    @property
+    def advice(self) -> str:
+        """Which ratio of the rates to take, in one sentence; only ratios within those tried are named."""
+        boundary = self.boundaries["memorization"]
+        if self.confused_count == self.network_count:
+            return "No network fitted its training set: train longer, with higher rates or a wider decoder."
+        if not (self.generalization.any() or self.grokking.any()):
+            return "No network generalized at these rates: train on more entries, or raise the encoder rate."
+        if boundary is not None:
+            return _advice_on(boundary, self.ratios_tried)
+        if self.memorization.any():
+            return "Memorizing does not depend on the rates tried; try more networks or other rates."
+        return _advice_on_late(self.boundaries["late"], self.ratios_tried)
+
+    def to_frame(self) -> DataFrame:
         """Return one row for each pair of rates."""
-        import pandas as pd  # noqa: PLC0415
+        about = {"relation": self.relation, "optimizer": self.optimizer}
+        return frame_of(about | {name: getattr(self, name) for name in COLUMNS})
 
-        about = {"relation": self.plan.relation.label, "optimizer": self.plan.optimizer}
-        return pd.DataFrame([{**about, **vars(one)} for one in self.points])
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the networks at each pair of rates, and the boundaries."""
+        missing = self.missing_boundaries
+        rows = [
+            {"criterion": name, **({"missing": missing[name]} if found is None else found.columns())}
+            for name, found in self.boundaries.items()
+        ]
+        return {"phases": self.to_frame(), "boundaries": frame_of(rows)}
+
+    def summary(self) -> Summary:
+        """Return the advice, the share of each phase, and the boundaries."""
+        rows = [Row(name, str(one)) for name, one in self.fractions.items()]
+        for name, found in self.boundaries.items():
+            what = CRITERIA[name]
+            if found is None:
+                rows.append(Row(f"boundary of {what}", f"not seen: {self._reason(name)}"))
+                continue
+            rows.append(Row(f"boundary of {what}", _format_boundary(found)))
+            rows.append(Row(f"critical ratio of {what}", _format_ratio(found.critical_ratio, self.ratios_tried)))
+        return Summary(headline=[self.advice], rows=rows, sentences=self._notes())
+
+    def _notes(self) -> list[str]:
+        """Return sentences that explain the numbers."""
+        pairs = f"{len(set(self.decoder_rate.tolist()))} × {len(set(self.encoder_rate.tolist()))} rates"
+        notes = [
+            f"{self.relation}, {self.element_count} elements: {self.network_count} networks, {pairs}, "
+            f"{self.steps:,} steps.",
+            f"Confused: {self.confused_count} of {self.network_count} fitted nothing and count for no boundary.",
+            f"Late: generalized after more than {self.patience:g} times the steps it took to fit, or never.",
+        ]
+        if self.target_accuracy > TARGET_ACCURACY:
+            notes.append(
+                f"The majority answer alone is right on {self.majority_accuracy:.3f} of the entries, so fitting and "
+                f"generalizing mean an accuracy above {self.target_accuracy:.3f} instead of {TARGET_ACCURACY:g}."
+            )
+        return notes
 
 
+@question
 def phase_diagram(
     relation: str | Relation,
     *,
-    grid: int = 6,
-    seeds: int = 3,
-    decoder_rates: RateRange | None = None,
-    encoder_rates: RateRange | None = None,
-    steps: int = 10_000,
-    width: int = 20,
-    depth: int = 3,
-    train_fraction: float = 0.75,
-    embedding_scale: float = 1.0,
-    optimizer: str = "adam",
-    batch_size: int | None = None,
-    patience: float = 4.0,
-    device: str = "cpu",
-    seed: int = 0,
-    train: Train = train_plan,
+    grid: Grid = 6,
+    seeds: SeedsAtRates = 3,
+    decoder_rates: RateRange = None,
+    encoder_rates: RateRange = None,
+    steps: Steps = 10_000,
+    width: Width = 20,
+    depth: Depth = 3,
+    train_fraction: TestedTrainFraction = 0.75,
+    embedding_scale: EmbeddingScale = 1.0,
+    optimizer: Optimizer = "adam",
+    batch_size: BatchSize = None,
+    patience: Patience = 4.0,
+    device: Device = "cpu",
+    seed: Seed = 0,
     running: Running | None = None,
 ) -> PhaseDiagram:
     """Train networks at every pair of learning rates and count which generalize, grok, memorize or stay confused.
 
     The defaults are a reduced size that takes a few minutes; the paper has 10 × 10 rates, layers of 50 units and
-    100,000 steps. ``genlaws relations phases`` computes the same with several processes and stores finished networks.
+    100,000 steps.
 
     Parameters
     ----------
@@ -280,11 +255,8 @@ def phase_diagram(
         A network is late if it generalizes after more than this many times the steps it took to fit, or never.
     device : str
     seed : int
-    train : callable, optional
-        Trains the networks of a `PhasePlan` and returns an outcome for each, as `train_plan` does; another
-        one may store them.
     running : Running, optional
-        Passed to `train`; `train_plan` uses neither jobs nor a folder.
+        Its steps are the networks. It may have jobs, and a folder in which finished networks are stored.
 
     Returns
     -------
@@ -305,91 +277,109 @@ def phase_diagram(
             f"Networks are trained on relations of at most {MAX_TRAINED_ELEMENTS} elements here; {known.label} has "
             f"{known.element_count:,}. Take a part of it."
         )
-    suited = DEFAULT_RATES[one_of("optimizer", optimizer, DEFAULT_RATES)]
-    several = "Shares of phases need several networks."
-    plan = PhasePlan(
-        relation=known,
-        grid=whole_number("grid", grid, at_least=2, at_most=MAX_GRID),
-        seeds=whole_number("seeds", seeds, at_least=2, at_most=MAX_PHASE_REPEATS, hint=several),
-        decoder_rates=_rates("decoder_rates", suited["decoder_rates"] if decoder_rates is None else decoder_rates),
-        encoder_rates=_rates("encoder_rates", suited["encoder_rates"] if encoder_rates is None else encoder_rates),
-        steps=whole_number("steps", steps, at_least=1, at_most=MAX_STEPS),
-        width=whole_number("width", width, at_least=1, at_most=MAX_UNITS),
-        depth=whole_number("depth", depth, at_most=MAX_LAYERS),
-        train_fraction=_number(within, "train_fraction", train_fraction, 0.0, 1.0, open_low=True, open_high=True),
-        embedding_scale=_number(non_negative, "embedding_scale", embedding_scale),
-        optimizer=optimizer,
-        batch_size=None if batch_size is None else whole_number("batch_size", batch_size, at_least=1),
-        patience=_number(within, "patience", patience, 1.0, math.inf, open_high=True),
-        device=device,
-        seed=whole_number("seed", seed),
+    suited = DEFAULT_RATES[optimizer]
+    ends = {
+        "encoder_rate": suited["encoder_rates"] if encoder_rates is None else encoder_rates,
+        "decoder_rate": suited["decoder_rates"] if decoder_rates is None else decoder_rates,
+    }
+    rates = {name: np.geomspace(*end, grid).tolist() for name, end in ends.items()}
+    training: dict[str, Any] = {
+        "train_fraction": train_fraction,
+        "embedding_scale": embedding_scale,
+        "depth": depth,
+        "width": width,
+        "optimizer": optimizer,
+        "batch_size": batch_size,
+    }
+    shown = checked_running(running, "jobs", "folder")
+    together = min(seeds * grid**2, networks_together(device, known.element_count, width))
+    # One step shows whether these networks can be trained here, before anything is stored.
+    networks.network.train_networks(known, seeds=range(together), steps=1, device=device, **training)
+    target = _target_of(known)
+    cells = shown.cells(
+        EXPERIMENT,
+        # All that another diagram may have otherwise is on an axis, so that one folder can store several.
+        {name: (value,) for name, value in (training | _measured(known, steps, target)).items()} | rates,
+        settings={"device": device},
+        repeats=seeds,
+        seed=seed,
+        label=f"{known.label}: networks",
     )
-    outcomes, pairs = train(plan, running or Running()), enumerate(product(*plan.rates.values()))
-    points = [
-        _point(plan, encoder, decoder, outcomes[place * plan.seeds : (place + 1) * plan.seeds])
-        for place, (encoder, decoder) in pairs
-    ]
-    return diagram_of(plan, points)
+    groups = (cells[start : start + seeds] for start in range(0, len(cells), seeds))
+    outcomes = ([[one.result[name] for one in group] for name in OUTCOMES] for group in groups)
+    counted = [count_phases(*columns, patience=patience) for columns in outcomes]
+    encoder, decoder = np.array(list(product(*rates.values()))).T
+    table = {name: np.array([one[name] for one in counted]) for name in counted[0]}
+    return diagram_of(
+        {"decoder_rate": decoder, "encoder_rate": encoder, **table},
+        relation=known.label,
+        element_count=known.element_count,
+        majority_accuracy=known.majority_accuracy,
+        target_accuracy=target,
+        optimizer=optimizer,
+        steps=steps,
+        patience=patience,
+    )
 
 
-def _number(check: Callable[..., Array], name: str, value: float, *limits: float, **ends: bool) -> float:
-    return float(scalar(name, check(name, value, *limits, **ends)))
+def _target_of(relation: Relation) -> float:
+    """Return the accuracy to exceed: the paper's, or midway from the majority accuracy to 1 where that reaches it."""
+    majority = relation.majority_accuracy
+    return TARGET_ACCURACY if majority < TARGET_ACCURACY else 0.5 * (1.0 + majority)
 
 
-def _rates(name: str, given: RateRange) -> RateRange:
-    rates = positive(name, given)
-    if rates.shape != (2,) or not rates[0] < rates[1]:
-        raise InputError(f"{name} must be two positive rates, the lower one first; got {given!r}.")
-    return float(rates[0]), float(rates[1])
+def _measured(relation: Relation, steps: int, target: float) -> dict[str, Any]:
+    """Return the settings of the experiment on the relation, how long to train, and what to measure."""
+    return {
+        "relation": relation.label,
+        "matrix": relation_to_text(relation),
+        "steps": steps,
+        "log_every": log_every(steps),
+        "grokking_delay": max(1, steps // 100),
+        "stop_at": target,
+        "target": target,
+    }
 
 
-def _point(plan: PhasePlan, encoder_rate: float, decoder_rate: float, found: Sequence[NetworkOutcome]) -> PhasePoint:
-    columns = ([one[name] for one in found] for name in ("train_step", "test_step", "phase", "final_test_accuracy"))
-    counts: dict[str, Any] = count_phases(*columns, patience=plan.patience)
-    return PhasePoint(decoder_rate, encoder_rate, **counts)
+def diagram_of(table: Mapping[str, ArrayLike], **about: Any) -> PhaseDiagram:
+    """Return the phase diagram of networks that were counted at each pair of rates.
+
+    Parameters
+    ----------
+    table : mapping
+        The arrays of the diagram by name.
+    about :
+        Its single values by name.
+    """
+    columns: dict[str, Any] = {name: np.asarray(column) for name, column in table.items()}
+    count = int(columns["count"].sum())
+    fractions = {name: wilson_interval(int(columns[name].sum()), count) for name in (*PHASES, "late")}
+    boundaries = {criterion: boundary_of(columns, criterion) for criterion in CRITERIA}
+    return PhaseDiagram(**about, **columns, fractions=fractions, boundaries=boundaries)
 
 
-def diagram_of(plan: PhasePlan, points: Sequence[PhasePoint]) -> PhaseDiagram:
-    """Return the phase diagram of networks that were counted."""
-    count = _total(points, "count")
-    shares = {name: wilson_interval(_total(points, name), count) for name in (*PHASES, "late")}
-    boundaries = {criterion: _boundary(points, criterion) for criterion in CRITERIA}
-    return PhaseDiagram(plan, tuple(points), shares, boundaries, _advice(points, boundaries))
+def _format_boundary(found: Boundary) -> str:
+    """Return the slope with its interval, or why it could not be determined."""
+    if found.slope_message:
+        return f"slope could not be determined: {found.slope_message}"
+    slope, low, high = map(format_slope, (found.slope.value, found.slope.low, found.slope.high))
+    if found.agrees_with_unit_slope:
+        wide = not found.slope.high - found.slope.low <= MAX_SLOPE_INTERVAL
+        verdict = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
+    else:
+        falling = found.slope.low <= 1.0 <= found.slope.high
+        verdict = "but it falls with the ratio of the rates" if falling else "does not agree with 1"
+    return f"slope {slope} [{low}, {high}], {verdict}"
 
 
-def _total(points: Sequence[PhasePoint], name: str) -> int:
-    """Return the sum of a count over all points."""
-    return sum(getattr(one, name) for one in points)
+def _format_ratio(ratio: Estimate, tried: tuple[float, float]) -> str:
+    """Return the critical ratio with its interval, and whether they lie beyond the ratios tried."""
+    if ratio.value == 0.0 or not math.isfinite(ratio.value):
+        return "could not be determined: it does not become more frequent with the ratio"
+    return f"{format_within_tried(ratio, tried)}, decoder over encoder rate"
 
 
-def _ratios(points: Sequence[PhasePoint]) -> RateRange:
-    """Return the smallest and the largest decoder rate over encoder rate on the grid of the points."""
-    decoder, encoder = ([getattr(one, name) for one in points] for name in ("decoder_rate", "encoder_rate"))
-    return min(decoder) / max(encoder), max(decoder) / min(encoder)
-
-
-def _boundary(points: Sequence[PhasePoint], criterion: str) -> Boundary | None:
-    decoder, encoder = ([getattr(one, name) for one in points] for name in ("decoder_rate", "encoder_rate"))
-    failed = np.array([getattr(one, criterion) for one in points])
-    fitted = np.array([one.count - one.confusion for one in points])
-    return boundary_of_counts(decoder, encoder, failed, fitted - failed)
-
-
-def _advice(points: Sequence[PhasePoint], boundaries: Mapping[str, Boundary | None]) -> str:
-    """Return one sentence on which rates to take."""
-    tried, boundary = _ratios(points), boundaries["memorization"]
-    if _total(points, "confusion") == _total(points, "count"):
-        return "No network fitted its training set: train longer, with higher rates or a wider decoder."
-    if _total(points, "generalization") + _total(points, "grokking") == 0:
-        return "No network generalized at these rates: train on more entries, or raise the encoder rate."
-    if boundary is not None:
-        return _advice_on(boundary, tried)
-    if _total(points, "memorization") > 0:
-        return "Memorizing does not depend on the rates tried; try more networks or other rates."
-    return _advice_on_late(boundaries["late"], tried)
-
-
-def _advice_on_late(late: Boundary | None, tried: RateRange) -> str:
+def _advice_on_late(late: Boundary | None, tried: tuple[float, float]) -> str:
     """Return the sentence where no network memorized."""
     if late is None or not (late.slope.value > 0.0 and late.critical_ratio.low > 0.0):
         return "No network that fitted memorized: take any ratio of the rates that was tried."
@@ -398,7 +388,7 @@ def _advice_on_late(late: Boundary | None, tried: RateRange) -> str:
     return f"No network memorized; for early generalization keep the decoder rate {_format_limit(late, tried)}."
 
 
-def _advice_on(boundary: Boundary, tried: RateRange) -> str:
+def _advice_on(boundary: Boundary, tried: tuple[float, float]) -> str:
     """Return the sentence where some networks memorized and others did not; it names no ratio beyond those tried."""
     ratio = boundary.critical_ratio
     any_slope = boundary.slope_message and boundary.agrees_with_unit_slope
@@ -421,7 +411,7 @@ def _advice_on(boundary: Boundary, tried: RateRange) -> str:
     return f"Keep the decoder rate {_format_limit(boundary, tried)}; from {beyond}"
 
 
-def _format_limit(boundary: Boundary, tried: RateRange) -> str:
+def _format_limit(boundary: Boundary, tried: tuple[float, float]) -> str:
     """Return below which ratio to keep: the lower end of the interval, or the smallest ratio that was tried."""
     low = boundary.critical_ratio.low
     if side_of(low, tried) < 0:
@@ -429,7 +419,7 @@ def _format_limit(boundary: Boundary, tried: RateRange) -> str:
     return f"below {low:.2g} times the encoder rate"
 
 
-def _format_smallest(tried: RateRange) -> str:
+def _format_smallest(tried: tuple[float, float]) -> str:
     return f"{tried[0]:.2g} times the encoder rate, the smallest ratio tried"
 
 
@@ -439,17 +429,4 @@ def _format_exception(boundary: Boundary) -> str:
         return ""
     if boundary.slope_message:
         return "; but the fitted boundary is vertical, so the decoder rate decides more than the ratio"
-    return (
-        f"; but the boundary's slope is {format_slope(boundary.slope.value, '.2g')}, so the ratio alone does not decide"
-    )
-
-
-def format_slope(slope: float, form: str) -> str:
-    """Return a slope as text; the fit tries directions half a degree apart, so that tiny numbers are zero."""
-    return f"{round(slope, 3) + 0.0:{form}}" if math.isfinite(slope) else "no limit"
-
-
-def side_of(number: float, tried: tuple[float, float]) -> int:
-    """Return -1 for a number below the smallest one tried, 1 for one above the largest, else 0."""
-    smallest, largest = tried
-    return int(number > largest * (1.0 + EDGE_TOLERANCE)) - int(number < smallest * (1.0 - EDGE_TOLERANCE))
+    return f"; but the boundary's slope is {format_slope(boundary.slope.value)}, so the ratio alone does not decide"

@@ -16,7 +16,7 @@ of networks are separated, every c between them is equally likely.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,8 @@ from scipy import optimize, special
 
 from genlaws.core.arguments import Array, Mask, Whole, positive, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.estimate import Estimate, interval_columns, wilson_interval
+from genlaws.core.frames import DataFrame
 from genlaws.relations.networks.runs import ACCURACIES, NEVER, RelationRuns
 
 POSITION_TOLERANCE = 1e-9  # positions closer than this are equal
@@ -40,6 +41,7 @@ HALF_DEVIANCE = 0.5 * 3.841458820694124  # half the 95 % quantile of chi-squared
 DIRECTION_COUNT = 720  # half a degree apart
 DIRECTION_STEP = 2.0 * math.pi / DIRECTION_COUNT  # radians; an interval ends before the next direction
 LIKELIHOOD_TIE_TOLERANCE = 1e-9  # directions this close to the best are equal to it
+EDGE_TOLERANCE = 1e-6  # relative; a number this close to the smallest or largest one tried lies at it
 MAX_EXPONENT = 308.25  # of ten; larger rates count as infinite
 
 
@@ -280,8 +282,11 @@ class Boundary:
     ----------
     slope : Estimate
         Of log encoder rate against log decoder rate along the boundary; 1 if the ratio of the rates decides. An end
-        of the interval is infinite where the boundary may be vertical; `slope_message` then states whether the slope
-        is determined at all.
+        of the interval is infinite where the boundary may be vertical.
+    slope_message : str
+        Why the slope could not be determined; empty if it could.
+    agrees_with_unit_slope : bool
+        Whether a slope of 1 lies in the 95 % interval.
     critical_ratio : Estimate
         Decoder rate over encoder rate at the boundary, if the slope is 1; 0 or infinite if the ratio has no effect.
         It and its interval may lie outside the ratios of the networks.
@@ -298,6 +303,8 @@ class Boundary:
     """
 
     slope: Estimate
+    slope_message: str
+    agrees_with_unit_slope: bool
     critical_ratio: Estimate
     point: tuple[float, float]
     width: float
@@ -306,15 +313,17 @@ class Boundary:
     unit_slope_log_likelihood: float
     network_count: int
 
-    @property
-    def slope_message(self) -> str:
-        """Why the slope could not be determined; empty if it could."""
-        return slope_message(self.slope.value, self.slope.low, self.slope.high)
-
-    @property
-    def agrees_with_unit_slope(self) -> bool:
-        """Whether a slope of 1 lies in the 95 % interval."""
-        return self.log_likelihood - self.unit_slope_log_likelihood <= HALF_DEVIANCE
+    def columns(self) -> dict[str, float | bool]:
+        """Return the line as columns of a table."""
+        decoder, encoder = self.point
+        return {
+            **interval_columns("slope", self.slope),
+            **interval_columns("critical_ratio", self.critical_ratio),
+            "line_decoder_rate": decoder,
+            "line_encoder_rate": encoder,
+            "width_decades": self.width,
+            "slope_may_be_1": self.agrees_with_unit_slope,
+        }
 
 
 def slope_message(slope: float, low: float, high: float) -> str:
@@ -324,6 +333,13 @@ def slope_message(slope: float, low: float, high: float) -> str:
     if not math.isfinite(slope):
         return f"the fitted boundary is vertical, so any slope from {low:.3g} on fits"
     return ""
+
+
+def format_slope(slope: float) -> str:
+    """Return a slope as text; the fit tries directions half a degree apart, so that tiny numbers are zero."""
+    if math.isinf(slope):
+        return "∞" if slope > 0 else "-∞"
+    return f"{round(slope, 2) + 0.0:.2f}" if abs(slope) < 10.0 else f"{slope:.3g}"
 
 
 def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: ArrayLike) -> Boundary:
@@ -360,19 +376,18 @@ def fit_boundary(decoder_rate: ArrayLike, encoder_rate: ArrayLike, memorized: Ar
     apart = np.mod(angles - angles[best] + math.pi, 2.0 * math.pi) - math.pi
     inside = angles[best] + apart[likelihood >= likelihood[best] - HALF_DEVIANCE]
     middle = angles[best] + float(np.median(apart[likelihood >= likelihood[best] - LIKELIHOOD_TIE_TOLERANCE]))
+    low, high = _slopes_between(inside.min() - DIRECTION_STEP, middle, inside.max() + DIRECTION_STEP)
     return Boundary(
-        Estimate(
-            _slope(middle),
-            *_slopes_between(inside.min() - DIRECTION_STEP, middle, inside.max() + DIRECTION_STEP),
-            failed.size,
-        ),
-        _threshold(x - y, failed),
-        _point_across(middle, x, y, failed),
-        2.0 * math.log(3.0) / fits[best].steepness,
-        fits[best].log_likelihood == 0.0,
-        float(likelihood[best]),
-        float(likelihood[unit]),
-        failed.size,
+        slope=Estimate(_slope(middle), low, high, failed.size),
+        slope_message=slope_message(_slope(middle), low, high),
+        agrees_with_unit_slope=bool(likelihood[best] - likelihood[unit] <= HALF_DEVIANCE),
+        critical_ratio=_threshold(x - y, failed),
+        point=_point_across(middle, x, y, failed),
+        width=2.0 * math.log(3.0) / fits[best].steepness,
+        separated=fits[best].log_likelihood == 0.0,
+        log_likelihood=float(likelihood[best]),
+        unit_slope_log_likelihood=float(likelihood[unit]),
+        network_count=failed.size,
     )
 
 
@@ -383,12 +398,17 @@ def expand_counts(failed: ArrayLike, others: ArrayLike, *values: ArrayLike) -> t
     return *repeated, np.arange(failures.sum() + rest.sum()) < failures.sum()
 
 
-def boundary_of_counts(
-    decoder_rate: ArrayLike, encoder_rate: ArrayLike, failed: ArrayLike, others: ArrayLike
-) -> Boundary | None:
-    """Fit the boundary from the numbers of networks at each pair of rates; None if there is none among them."""
+def fitted_counts(table: Mapping[str, ArrayLike] | DataFrame, criterion: str) -> tuple[Whole, Whole]:
+    """Return how many of the networks that fitted meet a criterion, and how many do not, for each row of a table."""
+    failed, count, confused = (np.asarray(table[name]) for name in (criterion, "count", "confusion"))
+    return failed, count - confused - failed
+
+
+def boundary_of(table: Mapping[str, ArrayLike] | DataFrame, criterion: str) -> Boundary | None:
+    """Fit the boundary of a criterion in a table of counts at pairs of rates; None if there is none among them."""
+    rates = (table[name] for name in ("decoder_rate", "encoder_rate"))
     try:
-        return fit_boundary(*expand_counts(failed, others, decoder_rate, encoder_rate))
+        return fit_boundary(*expand_counts(*fitted_counts(table, criterion), *rates))
     except InputError:
         return None
 
@@ -487,3 +507,20 @@ def _threshold(logarithms: Array, failed: Mask) -> Estimate:
     low, high = threshold_interval(counts, best, HALF_DEVIANCE)
     value, low, high = (_power_of_ten(one) for one in (best.threshold, low, high))
     return Estimate(value, low, high, failed.size)
+
+
+def side_of(number: float, tried: tuple[float, float]) -> int:
+    """Return -1 for a number below the smallest one tried, 1 for one above the largest, else 0."""
+    smallest, largest = tried
+    return int(number > largest * (1.0 + EDGE_TOLERANCE)) - int(number < smallest * (1.0 - EDGE_TOLERANCE))
+
+
+def format_within_tried(found: Estimate, tried: tuple[float, float]) -> str:
+    """Return an estimate as text, limited to the range of values tried."""
+    smallest, largest = (f"{end:.3g}" for end in tried)
+    beyond = {-1: f"less than {smallest}", 1: f"more than {largest}"}
+    if side := side_of(found.value, tried):
+        return f"{beyond[side]}, the {'smallest' if side < 0 else 'largest'} tried"
+    low, high = (beyond.get(side_of(end, tried), f"{end:.3g}") for end in (found.low, found.high))
+    inside = side_of(found.low, tried) == side_of(found.high, tried) == 0
+    return f"{found.value:.3g} [{low}, {high}]" + ("" if inside else f"; tried were {smallest} to {largest}")

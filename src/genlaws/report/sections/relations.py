@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genlaws.core.arguments import Array
-from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.estimate import Estimate, from_replicates, mean_estimates
 from genlaws.core.running import Running
 from genlaws.relations import (
     BoundCurve,
@@ -293,7 +293,7 @@ def _bound_panel(name: str, run: RelationRun) -> Panel:
         Curve("Eq. 5 of the paper", "paper", line.tolist(), formula_5.tolist(), "orange"),
     ]
     for one, color in zip(run.networks, NETWORK_COLORS, strict=False):
-        found = _across(one)
+        found = mean_estimates(one.accuracy)
         shares, values = one.train_fraction.tolist(), [value.value for value in found]
         curves.append(Curve(f"networks, {one.name}", "run", shares, values, color, *_ends(found)))
     majority = run.bound.majority_accuracy
@@ -341,16 +341,6 @@ def _merging_panel(merging: tuple[Merging, ...]) -> Panel:
 
 def _ends(found: list[Estimate]) -> tuple[list[float], list[float]]:
     return [one.low for one in found], [one.high for one in found]
-
-
-def _across(networks: Networks) -> list[Estimate]:
-    """Return the mean accuracy over networks at each share, with Student's interval."""
-    count = len(networks.accuracy)
-    errors = networks.accuracy.std(axis=0, ddof=1) / np.sqrt(count)
-    return [
-        from_standard_error(float(mean), float(error), count)
-        for mean, error in zip(networks.accuracy.mean(axis=0), errors, strict=True)
-    ]
 
 
 @dataclass(frozen=True)

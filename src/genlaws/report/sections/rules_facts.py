@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole
-from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.estimate import Estimate, mean_estimates
 from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
 from genlaws.render.html import brackets, formula, inline, number, over, power, root, side_by_side, sign, symbol
@@ -109,12 +109,7 @@ class Learned:
 
     def mean(self, error: str) -> list[Estimate]:
         """Return the mean of one error over runs at each sample ratio, with Student's interval."""
-        values: Array = getattr(self, error)
-        spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return [
-            from_standard_error(float(middle), float(wide), len(values))
-            for middle, wide in zip(values.mean(axis=0), spread, strict=True)
-        ]
+        return mean_estimates(getattr(self, error))
 
 
 def train_learners(

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
 from genlaws.core.arguments import Array, Whole
-from genlaws.core.estimate import Estimate, from_standard_error, wilson_interval
+from genlaws.core.estimate import Estimate, mean_estimate, mean_estimates, wilson_interval
 from genlaws.core.panel import curve_of_estimates
 from genlaws.core.running import Running
 from genlaws.render import Curve, Panel
@@ -281,7 +281,10 @@ def _front_panel(chosen: dict[str, list[Choices]], networks: NetworkPath | None)
         # Early and late in training alike, so that points do not lie on one another.
         places = np.unique(np.geomspace(1, len(networks.steps), 14).round().astype(int) - 1)
         notes = [f"after {step:,} steps" for step in networks.steps[places]]
-        x, found = networks.identification[:, places].mean(axis=0).tolist(), _across(networks.generalization[:, places])
+        x, found = (
+            networks.identification[:, places].mean(axis=0).tolist(),
+            mean_estimates(networks.generalization[:, places]),
+        )
         curves.append(curve_of_estimates("ReLU networks in training", x, found, "green", notes))
     curves.append(Curve("p_S = p_I", "chance", [0.5, 0.85], [0.5, 0.85], "gray"))
     return Panel(
@@ -362,16 +365,6 @@ def _share(share: float, trials: int) -> Estimate:
     return wilson_interval(round(share * trials), trials)
 
 
-def _across(values: np.ndarray) -> list[Estimate]:
-    """Return the mean over networks at each log, with Student's interval."""
-    count = len(values)
-    errors = values.std(axis=0, ddof=1) / np.sqrt(count)
-    return [
-        from_standard_error(float(mean), float(error), count)
-        for mean, error in zip(values.mean(axis=0), errors, strict=True)
-    ]
-
-
 def _compared(
     chosen: dict[str, list[Choices]], crowded: list[Choices], counts: tuple[int, ...]
 ) -> tuple[Agreement, Agreement]:
@@ -403,8 +396,8 @@ def _theory_numbers(both: tuple[Agreement, Agreement]) -> tuple[tuple[str, str, 
 def _network_numbers(networks: NetworkPath | None) -> tuple[tuple[str, str, str], ...]:
     if networks is None:
         return ()
-    peak = _across(networks.generalization.max(axis=1, keepdims=True))[0]
-    apart = _across(networks.distance[:, None])[0]
+    peak = mean_estimate(networks.generalization.max(axis=1))
+    apart = mean_estimate(networks.distance)
     return (
         ("peak of the networks", str(peak), f"largest generalization in training; linear decay has {LINEAR_PEAK}"),
         ("distance from the front", str(apart), "mean size after the peak, over networks"),
@@ -414,13 +407,13 @@ def _network_numbers(networks: NetworkPath | None) -> tuple[tuple[str, str, str]
 def _network_finding(networks: NetworkPath | None) -> str:
     if networks is None:
         return WITHOUT_TORCH
-    peak = _across(networks.generalization.max(axis=1, keepdims=True))[0]
+    peak = mean_estimate(networks.generalization.max(axis=1))
     ends = networks.generalization[:, -1].mean(), networks.identification[:, -1].mean()
     at_end = networks.generalization.argmax(axis=1) == len(networks.steps) - 1
     opening = f"{peak.count} networks trained on random trials reach p_S = {peak}"
     if at_end.any():
         return f"{opening}; still climbing when training stopped: {int(at_end.sum())} of {peak.count}."
-    apart = _across(networks.distance[:, None])[0]
+    apart = mean_estimate(networks.distance)
     return (
         f"{opening}, where linear decay allows {LINEAR_PEAK}, and then trade it for identification, ending at "
         f"p_S = {ends[0]:.3f}, p_I = {ends[1]:.3f}, on average {apart.value:.4f} from its front."

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, positive
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
+from genlaws.core.estimate import Estimate, from_replicates, mean_estimate
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.parameters import Parameter
 from genlaws.core.result import Result, Row, Summary, question
@@ -116,7 +116,7 @@ def preferred_parameters(
         preferred_at_zero=from_replicates(float(np.exp(center_zero)), np.exp(zero), count),
         preferred_at_best=from_replicates(float(np.exp(center_best)), np.exp(best), count),
         log_ratio=from_replicates(center_zero - center_best, zero - best, count),
-        price=from_standard_error(float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(count), count),
+        price=mean_estimate(difference),
         at_edge=bool(min(lowest) == 0 or max(lowest) == len(grid) - 1),
     )
 

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.estimate import Estimate, mean_estimate
 from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Minibatches, Modules, TrainedStack, train
 from genlaws.semanticity.networks.extractors import EXTRACTOR_NAMES, build_extractor, feature_width, load_extractor
@@ -116,10 +116,7 @@ class FineTuned:
         found = self._by_seed(quantity, similarity_weight)
         if compared_with is not None:
             found = found - self._by_seed(quantity, compared_with)
-        finite = found[np.isfinite(found)]
-        if finite.size < 2:
-            return Estimate(float(finite.mean()) if finite.size else float("nan"), count=finite.size)
-        return from_standard_error(float(finite.mean()), float(finite.std(ddof=1) / finite.size**0.5), finite.size)
+        return mean_estimate(found)
 
     def extractor(self, network: int) -> nn.Module:
         """Return a trained extractor as a module of its own."""
