@@ -51,6 +51,9 @@ def assert_same(again: object, found: object) -> None:
     if is_dataclass(found):
         assert type(again) is type(found)
         assert_same(tuple(parts_of(again).values()), tuple(parts_of(found).values()))
+    elif isinstance(found, dict):
+        assert again.keys() == found.keys()
+        assert_same(tuple(again.values()), tuple(found.values()))
     elif isinstance(found, tuple):
         for one, other in zip(again, found, strict=True):
             assert_same(one, other)

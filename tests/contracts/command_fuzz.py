@@ -97,10 +97,10 @@ CALLS = BASES | {
     " --similarity gaussian --bandwidth 1 --no-intervals --no-fronts",
     "semanticity measure --threshold": "embeddings.npy --positions places.npy --metric circle --items 2"
     " --similarity threshold --threshold 0.5 --no-intervals --no-fronts",
-    "semanticity measure --batches": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-    " --batch-size 12 --batches 2 --no-fronts",
+    "semanticity measure --batch-count": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
+    " --batch-size 12 --batch-count 2 --no-fronts",
     "semanticity measure --batch-size": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-    " --batch-size 12 --batches 2 --no-fronts",
+    " --batch-size 12 --batch-count 2 --no-fronts",
     "semanticity measure --tie-tolerance": "embeddings.npy --positions groups.csv --metric tree --items 2"
     " --no-intervals --no-fronts --tie-tolerance 0.1",
     "semanticity probe --layer-trials": "model --items 2 --trials 3 --no-anchors --layers --layer-trials 5",

@@ -165,7 +165,7 @@ LINES = {
     ),
     "semanticity measure/batches": Line(
         "semanticity measure embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-        " --batch-size 12 --batches 3 --no-fronts",
+        " --batch-size 12 --batch-count 3 --no-fronts",
         places=FITTED,
     ),
     "semanticity measure/tree": Line(

@@ -36,6 +36,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
+HASHED_AT_ONCE = 2**20  # numbers
 RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
@@ -279,7 +280,9 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
     """Return the SHA-256 of the numbers of arrays."""
     digest = hashlib.sha256()
     for array in arrays:
-        digest.update(array.tobytes())
+        rows = 1 + HASHED_AT_ONCE * len(array) // max(array.size, 1)
+        for start in range(0, len(array), rows):  # an array on disk is not loaded whole
+            digest.update(array[start : start + rows].tobytes())
     return digest.hexdigest()
 
 
@@ -288,7 +291,10 @@ def recorded(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
     if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
-        return to_plain(value)
+        try:
+            return to_plain(value)
+        except TypeError:  # such as a list of tensors
+            return type(value).__name__
     if is_dataclass(value) and not isinstance(value, type):
         if "__str__" in vars(type(value)):
             return str(value)

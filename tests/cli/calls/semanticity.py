@@ -16,5 +16,14 @@ COMMANDS = {
     ],
 }
 
+COMMANDS["semanticity.measure"] = [
+    "semanticity measure embeddings.npy --positions places.npy --metric circle --items 2,3 --seed 3",
+    "semanticity measure embeddings.csv --positions places.csv --metric euclidean --similarity gaussian --center "
+    "--items 2 --no-intervals --no-fronts --ties drop",
+    "semanticity measure embeddings.npy --positions groups.csv --metric tree --similarity threshold --no-fronts",
+    "semanticity measure embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5 --batch-size 12 "
+    "--batch-count 2",
+]
+
 # Questions without a command.
 EXAMPLES = {}

@@ -21,7 +21,7 @@ def shifted(n=60, seed=0, shift=3.0):
 
 
 @pytest.mark.parametrize("name", ["cosine", "relu-dot"])
-@pytest.mark.parametrize("options", [{}, {"memory": 176 * 30**2, "batch_size": 30}])
+@pytest.mark.parametrize("options", [{}, {"memory": 176 * 30**2 / 2**30, "batch_size": 30}])
 def test_a_large_mean_that_hides_what_is_told_apart_is_said(name, options):
     x, z = shifted()
     raw = measure(z, positions=x, metric="circle", similarity=name, **QUICK, **options)

@@ -28,6 +28,15 @@ TEST_COLORS = {"generalization": GENERALIZATION_COLOR, "identification": IDENTIF
 SYMBOLS = {"generalization": "$p_S$", "identification": "$p_I$"}
 
 
+def measurement_pictures(measured: Measurement) -> dict[str, Figure]:
+    """Return the pictures of a measurement by name."""
+    draws = {"profile": draw_profile, "front": draw_empirical_front, "items": draw_items}
+    if measured.threshold_curve is not None:
+        draws["thresholds"] = draw_thresholds
+    with style.house_style():
+        return {name: draw(measured) for name, draw in draws.items()}
+
+
 def draw_profile(measured: Measurement) -> Figure:
     """Draw similarity against true distance: mean and spread of each bin, and the fitted shape."""
     figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
@@ -75,9 +84,10 @@ def draw_items(measured: Measurement) -> Figure:
     items = measured.items
     n = items.item_count.astype(np.float64)
     lines = []
+    values = {test: [one.value for one in getattr(items, test)] for test in TEST_COLORS}
     for test, color in TEST_COLORS.items():
-        found = measured.item_estimates(test)
-        lines.append(axes.plot(n, getattr(items, test), color=color, marker="o", markersize=3.0)[0])
+        found = getattr(items, test)
+        lines.append(axes.plot(n, values[test], color=color, marker="o", markersize=3.0)[0])
         axes.vlines(n, [one.low for one in found], [one.high for one in found], color=color, linewidth=0.9)
     span = np.geomspace(float(n.min()), float(n.max()) if n.size > 1 else 2.0 * float(n.min()), 50)
     guides = [axes.plot(span, 1.0 / span, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 2)))[0]]
@@ -88,7 +98,7 @@ def draw_items(measured: Measurement) -> Figure:
             span[law < 1], law[law < 1], color=IDENTIFICATION_COLOR, linewidth=0.7, linestyle=(0, (3, 2))
         )
         names.append(f"${items.collapse_constant:.3g}/n$")
-    low = min(float(np.nanmin(items.generalization)), float(np.nanmin(items.identification)), 1.0 / float(n.max()))
+    low = min(*(float(np.nanmin(one)) for one in values.values()), 1.0 / float(n.max()))
     style.log_axis(axes, "x", 0.9 * float(n.min()), 1.1 * float(span.max()))
     style.log_axis(axes, "y", 0.8 * low, 1.1)
     axes.set(xlabel="items at once $n$", ylabel="probability of the right item", title="many items")

@@ -22,10 +22,16 @@ from genlaws.semanticity.measurement.profile import (
 from genlaws.semanticity.measurement.result import Measurement, describe
 from genlaws.semanticity.measurement.stimuli import Stimuli
 from genlaws.semanticity.measurement.tests import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
-from genlaws.semanticity.measurement.whole_set import Options, centering_sentence, curve_at, fronts_of, load_set
+from genlaws.semanticity.measurement.whole_set import (
+    Options,
+    centering_sentence,
+    curve_at,
+    fronts_of,
+    load_set,
+    thinned,
+)
 
 MIN_BATCHES = 8  # before the precision is checked
-THRESHOLD_POINTS = 512  # points of a threshold curve that are stored
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,7 @@ def measure_batches(
         # One threshold and one grid for all batches, or they could not be averaged.
         radius = float(curve.threshold[curve.best]) if options.threshold is None else options.threshold
         options = replace(options, threshold=radius)
-        grid = np.append(np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLD_POINTS)), radius)
-        curve = curve_at(curve, np.unique(grid))
+        curve = thinned(curve, radius)
     done = [_measure_batch(first, curve, options, rng, None)]
     running.advance()
     while len(done) < most and not _precise(done, precision):
@@ -131,7 +136,7 @@ def _average(
     identification = _over_batches([batch.pair.identification for batch in done], size)
     front, constant = fronts_of(first, first.others(), done[0].pair, fit, rng) if options.fronts else (None, None)
     mean_ball, variance = _ball(first.distance, fit.resolution.value)
-    items = _mean_curve([batch.items for batch in done])
+    items = _mean_curve([batch.items for batch in done], size)
     tied = float(np.mean([batch.pair.tied_fraction for batch in done]))
     no_similarity = float(np.mean([batch.zero_fraction for batch in done]))
     return Measurement(
@@ -161,6 +166,7 @@ def _average(
             own_zero=sum(batch.own_zero for batch in done),
             probe_count=items.probe_count,
             fit=fit,
+            note=options.note,
             opening=f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; "
             "every triple of a batch counts.",
             centering=centering_sentence(stimuli, first, options, chosen),
@@ -168,28 +174,17 @@ def _average(
     )
 
 
-def _mean_curve(curves: list[ItemCurve]) -> ItemCurve:
-    def mean(name: str) -> Array:
-        return np.asarray(np.mean([getattr(curve, name) for curve in curves], axis=0))
-
-    def error(name: str) -> Array:
-        """Return the standard error over batches."""
-        values = np.stack([getattr(curve, name) for curve in curves])
-        return (
-            np.std(values, axis=0, ddof=1) / np.sqrt(len(curves))
-            if len(curves) > 1
-            else np.full(values.shape[1], np.nan)
-        )
+def _mean_curve(curves: list[ItemCurve], size: int) -> ItemCurve:
+    def mean(estimates: list[tuple[Estimate, ...]]) -> tuple[Estimate, ...]:
+        return tuple(_over_batches([one.value for one in column], size) for column in zip(*estimates, strict=True))
 
     return ItemCurve(
         curves[0].item_count,
-        mean("generalization"),
-        mean("identification"),
-        error("generalization"),
-        error("identification"),
+        mean([curve.generalization for curve in curves]),
+        mean([curve.identification for curve in curves]),
         sum(curve.probe_count for curve in curves),
-        float(mean("collapse_constant")),
-        float(mean("fitted_constant")),
+        float(np.mean([curve.collapse_constant for curve in curves])),
+        float(np.mean([curve.fitted_constant for curve in curves])),
     )
 
 

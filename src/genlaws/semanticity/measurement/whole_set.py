@@ -26,6 +26,7 @@ from genlaws.semanticity.theory.finite_sets import Others
 MEAN_SENSITIVE = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
 LARGE_MEAN_SHARE = 0.1  # share of the squared length; a smaller mean changes little
 MAX_CENTERED = 400  # stimuli on which subtracting the mean is tried
+THRESHOLD_POINTS = 512  # points of a threshold curve that are stored
 CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalization, and in standard errors; less is not worth a sentence
 
 
@@ -41,6 +42,7 @@ class Options:
     tie_tolerance: float | None
     intervals: bool
     fronts: bool
+    note: str = ""
 
 
 def load_set(
@@ -76,6 +78,9 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
     )
     front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
     off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
+    ball_mass, variance = ball_at(whole.distance, fit.resolution.value)
+    if curve is not None and curve.threshold.size > THRESHOLD_POINTS:
+        curve = thinned(curve, curve.threshold[curve.best])
     return Measurement(
         stimulus_count=n,
         similarity=options.name,
@@ -84,7 +89,8 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
         items=items,
         profile=sums.profile(),
         fit=fit,
-        **dict(zip(("ball_mass", "ball_mass_variance"), ball_at(whole.distance, fit.resolution.value), strict=True)),
+        ball_mass=ball_mass,
+        ball_mass_variance=variance,
         front=front,
         constant_front=constant,
         threshold_curve=curve,
@@ -102,6 +108,7 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
             own_zero=int((whole.own == 0).sum()),
             probe_count=items.probe_count,
             fit=fit,
+            note=options.note,
             centering=centering_sentence(stimuli, whole, options),
         ),
     )
@@ -147,6 +154,12 @@ def fronts_of(
     if not np.isfinite(fit.resolution.value):
         return None, constant
     return empirical_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
+
+
+def thinned(curve: ThresholdCurve, threshold: float) -> ThresholdCurve:
+    """Return a threshold curve at fewer thresholds, one of them given."""
+    grid = np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLD_POINTS))
+    return curve_at(curve, np.unique(np.append(grid, threshold)))
 
 
 def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:
