@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import struct
 import tempfile
 import zipfile
