@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, Whole, non_negative, positive, real, whole_number
+from genlaws.core.arguments import Array, Whole, fraction, non_negative, positive, real, whole_number, within
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter, one
 from genlaws.semanticity.measurement.metrics import METRICS
@@ -96,3 +96,53 @@ Precision = Annotated[
     float | None, Parameter("Stop drawing batches once both intervals are this narrow.", check=one(positive))
 ]
 Seed = Annotated[int, Parameter("Seed of whatever is random.", check=whole_number)]
+
+# Of a fit of recorded choices.
+FIT, NONE = "fit", "none"
+_OPEN_SHARE = one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True))
+
+
+def _fitted(about: str, check: Callable[..., Array]) -> Parameter:
+    return Parameter(f"{about}: a number, or fit.", check=one(check), words=(FIT,))
+
+
+FittedShapes = Annotated[
+    str | Sequence[str],
+    Parameter("Shape; several are compared by choices left out of the fit.", choices=tuple(SHAPES), listed=True),
+]
+FittedResolution = Annotated[float | str, _fitted("Distance over which similarity is lost", positive)]
+FittedBackground = Annotated[
+    float | str, _fitted("Similarity left at every distance", partial(non_negative, infinite=True))
+]
+FittedExponent = Annotated[float | str, _fitted("Of the power law", positive)]
+FittedTemperature = Annotated[float | str, _fitted("Below 1 the choice is sharper than the similarity", positive)]
+FittedLapse = Annotated[float | str, _fitted("Share of answers given at random", fraction)]
+Offsets = Annotated[
+    Mapping[str, float] | str | None, Parameter("Preference for each answer: fit, or none.", words=(FIT, NONE))
+]
+PositionEffects = Annotated[
+    Sequence[float] | str | None, Parameter("Preference for each place in the list: fit, or none.", words=(FIT, NONE))
+]
+FittedIntervals = Annotated[
+    str | Sequence[str], Parameter("Of which fitted parameters: scalars, all, none, or names with commas.")
+]
+Folds = Annotated[
+    int,
+    Parameter(
+        "Parts of the trials, each predicted from the others, to compare shapes.",
+        check=partial(whole_number, at_least=2),
+    ),
+]
+TwoShapes = Annotated[
+    str | Sequence[str] | None,
+    Parameter(
+        "Two shapes, the true one first: how many such trials would distinguish them.",
+        choices=tuple(SHAPES),
+        listed=True,
+    ),
+]
+ShapeName = Annotated[str, Parameter("Shape of the similarity.", choices=tuple(SHAPES))]
+Power = Annotated[float, Parameter("Probability of deciding for the truth.", check=_OPEN_SHARE)]
+Level = Annotated[
+    float, Parameter("Probability, at most, of deciding for the truth if neither is closer.", check=_OPEN_SHARE)
+]

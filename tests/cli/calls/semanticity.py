@@ -1,5 +1,11 @@
 """Command lines that ask each question on semanticity, with one number and with several."""
 
+import numpy as np
+
+from genlaws import semanticity
+from genlaws.semanticity.choices.model import ChoiceModel
+from genlaws.semanticity.choices.trials import Trials
+
 COMMANDS = {
     "semanticity.front_points": [
         "semanticity front --ball-mass 0.5",
@@ -25,5 +31,19 @@ COMMANDS["semanticity.measure"] = [
     "--batch-count 2",
 ]
 
+COMMANDS["semanticity.fit_choices"] = [
+    "semanticity fit-choices choices.csv --shape exponential",
+    "semanticity fit-choices choices_long.csv --shape power-law --exponent 1.5 --lapse 0 --position-effects fit "
+    "--distinguish exponential,gaussian",
+    "semanticity fit-choices choices.csv --shape exponential,gaussian --folds 2 --offsets none --intervals resolution",
+]
+
+TRIALS = Trials.from_lists(np.random.default_rng(0).uniform(0, 100, (60, 3)))
+CHOOSER = ChoiceModel("gaussian", 25.0, 0.03, lapse=0.03)
+
 # Questions without a command.
-EXAMPLES = {}
+EXAMPLES = {
+    "semanticity.trials_to_distinguish": lambda: semanticity.trials_to_distinguish(
+        TRIALS, truth=CHOOSER, alternative="exponential"
+    ),
+}
