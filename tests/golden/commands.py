@@ -179,7 +179,8 @@ LINES = {
     "semanticity measure/wrong-metric": Line("semanticity measure embeddings.npy --positions places.npy --metric city"),
     "semanticity fit-choices/one": Line("semanticity fit-choices choices.csv --shape exponential", places=FITTED),
     "semanticity fit-choices/long": Line(
-        "semanticity fit-choices choices_long.csv --shape power-law --exponent 1.5 --lapse 0 --position-effects fit --out out",
+        "semanticity fit-choices choices_long.csv --shape power-law --exponent 1.5 --lapse 0"
+        " --position-effects fit --out out",
         places=FITTED,
     ),
     "semanticity fit-choices/all": Line(

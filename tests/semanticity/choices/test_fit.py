@@ -34,7 +34,7 @@ def test_answer_put_back_is_a_flat_top(shape):
     assert fit.residual < 1e-6
     assert log_likelihood(trials, fit.model) == pytest.approx(fit.log_likelihood, abs=1e-9)
     for name in ("resolution", "background", "lapse"):
-        value = getattr(fit, name)
+        value = getattr(fit.model, name)
         if value < NEAR_ITS_LIMIT:  # the likelihood then falls from the limit on, and has no flat top
             assert log_likelihood(trials, changed(fit.model, name, 1e-4)) < fit.log_likelihood
             continue
@@ -162,7 +162,7 @@ def test_exact_probabilities_give_the_planted_parameters_back(shape):
     scored = replace(trials, scores=choice_probabilities(trials, model))
     fit = fit_choices(scored, shape=shape, exponent=1.5, temperature="fit", position_effects="fit", intervals="none")
     for name in ("resolution", "background", "temperature", "lapse"):
-        assert getattr(fit, name) == pytest.approx(getattr(model, name), rel=1e-4)
+        assert getattr(fit.model, name) == pytest.approx(getattr(model, name), rel=1e-4)
     assert fit.model.offsets == pytest.approx(OFFSETS, abs=1e-4)
     assert fit.model.position_effects == pytest.approx(model.position_effects, abs=1e-4)
     assert "count as one choice each" in fit.message

@@ -135,10 +135,10 @@ def test_more_parameters_than_trials_are_refused():
     ("options", "sentence"),
     [
         ({"shape": "cubic"}, "shape must be one of"),
-        ({"background": "free"}, "background must be 'fit' or given as numbers; got 'free'"),
+        ({"background": "free"}, "background must be a number or 'fit'; got 'free'"),
         ({"offsets": "yes"}, "offsets must be 'fit'"),
         ({"lapse": 2.0}, r"lapse must lie in \[0, 1\]"),
-        ({"intervals": "some"}, "intervals must be one of scalars, all, none"),
+        ({"intervals": "some"}, "intervals must be one of resolution, .* Or scalars, all or none"),
         ({"intervals": ("temperature",)}, "intervals must be one of resolution, background"),
         ({"offsets": {"circle": 0.0}}, "square, star, triangle is missing"),
     ],
@@ -146,7 +146,7 @@ def test_more_parameters_than_trials_are_refused():
 def test_wrong_options_are_refused(options, sentence):
     trials, _ = planted("exponential", count=50)
     with pytest.raises(InputError, match=sentence):
-        fit_choices(trials, shape="exponential", **options)
+        fit_choices(trials, **{"shape": "exponential", **options})
 
 
 def test_unread_answers_are_counted_and_change_nothing():

@@ -47,7 +47,7 @@ def test_a_chooser_who_is_always_right_gets_an_upper_limit(shape, options):
     # Without background and lapses, which only make a sure chooser less sure, the limit is where the deviance is.
     assert -2.0 * log_likelihood(trials, ChoiceModel(shape, high)) == pytest.approx(DEVIANCE, abs=0.01)
     assert ends(fit, "lapse") == pytest.approx((0.0, most_lapses(options, COUNT)), rel=1e-3)
-    assert str(fit) == f"resolution below {high:.4g} (95 % interval; {COUNT} trials)"
+    assert fit.line() == f"resolution below {high:.4g} (95 % interval; {COUNT} trials)"
     assert "There is no best resolution, only an upper limit" in fit.message
     assert "maximum was found" not in fit.message
 

@@ -44,7 +44,8 @@ def check_answer_preferences(quick: bool, preference: float = 5.0) -> Finding:
         },
         f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is fitted as "
         f"{blind.value:.1f} by a fit of distances alone, and as {seeing.value:.1f} "
-        f"[{seeing.low:.1f}, {seeing.high:.1f}] by one with an offset for each answer and a lapse rate: that is the right form.",
+        f"[{seeing.low:.1f}, {seeing.high:.1f}] by one with an offset for each answer and a lapse rate: "
+        "that is the right form.",
     )
 
 

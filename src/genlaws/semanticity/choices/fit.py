@@ -71,7 +71,7 @@ CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than thi
 def fit_choices(
     trials: Trials,
     *,
-    shape: FittedShapes = "all",
+    shape: FittedShapes = tuple(SHAPES),
     resolution: FittedResolution = FIT,
     background: FittedBackground = FIT,
     exponent: FittedExponent = 2.0,
