@@ -290,14 +290,21 @@ def recorded(value: Any) -> Any:
     """Return an argument as a call records it."""
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
-    if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
-        try:
-            return to_plain(value)
-        except TypeError:  # such as a list of tensors
-            return type(value).__name__
+    if isinstance(value, list | tuple) and any(isinstance(one, np.ndarray) for one in value):
+        return [recorded(one) for one in value]
+    if value is None or isinstance(value, list | tuple | range | np.ndarray | bool | int | float | str):
+        return _plain_or_name(value)
     if is_dataclass(value) and not isinstance(value, type):
         if "__str__" in vars(type(value)):
             return str(value)
         parts = value.call_parts() if hasattr(value, "call_parts") else parts_of(value)
         return {key: recorded(part) for key, part in parts.items()}
     return getattr(value, "__name__", type(value).__name__)
+
+
+def _plain_or_name(value: Any) -> Any:
+    """Return plain values, or the name of the type of what has none, such as a list of tensors."""
+    try:
+        return to_plain(value)
+    except TypeError:
+        return type(value).__name__

@@ -5,6 +5,7 @@ import numpy as np
 from genlaws import semanticity
 from genlaws.semanticity.choices.model import ChoiceModel
 from genlaws.semanticity.choices.trials import Trials
+from genlaws.semanticity.networks import convolutional, relu, slots
 
 COMMANDS = {
     "semanticity.front_points": [
@@ -41,8 +42,27 @@ COMMANDS["semanticity.fit_choices"] = [
 TRIALS = Trials.from_lists(np.random.default_rng(0).uniform(0, 100, (60, 3)))
 CHOOSER = ChoiceModel("gaussian", 25.0, 0.03, lapse=0.03)
 
+
+def train_slot_networks():
+    return slots.train_slot_networks(
+        slots=2, ring_size=4, width=3, seeds=range(2), steps=2, batch_size=8, log_at=[0, 2], stimulus_count=8
+    )
+
+
+def fine_tune():
+    images = np.random.default_rng(1).random((24, 8, 8, 1)), np.arange(24) % 3
+    return convolutional.fine_tune(
+        "small", data=images, similarity_weight=[0.0, 1.0], epochs=1, batch_size=4, most_stimuli=6
+    )
+
+
 # Questions without a command.
 EXAMPLES = {
+    "semanticity.train_relu_networks": lambda: relu.train_relu_networks(
+        stimulus_count=8, hidden=3, seeds=[0, 1], steps=4, batch_size=8, log_every=2
+    ),
+    "semanticity.train_slot_networks": train_slot_networks,
+    "semanticity.fine_tune": fine_tune,
     "semanticity.trials_to_distinguish": lambda: semanticity.trials_to_distinguish(
         TRIALS, truth=CHOOSER, alternative="exponential"
     ),

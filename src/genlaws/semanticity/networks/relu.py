@@ -16,6 +16,7 @@ from torch import Tensor
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import question
 from genlaws.core.running import Running
 from genlaws.ensembles import Adam, Checkpoint, FreshDraws, Layout, Live, ParameterArray, TrainedStack, streams, train
 from genlaws.ensembles.architecture import Tensors, Workspace
@@ -100,6 +101,7 @@ class ReluNetwork:
         return sum_by_pair(by_g.reshape(networks, rows * count), row, column, self.stimuli)
 
 
+@question
 def train_relu_networks(
     stimuli: str | ArrayLike = "circle",
     *,
