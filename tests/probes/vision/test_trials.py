@@ -279,7 +279,7 @@ def test_a_planted_liking_and_resolution_come_back():
         low, high = ends(fit, f"offset[{name}]")
         assert low < LIKING[name] < high
     blind = fit_choices(recorded, shape="exponential", background=0.0, lapse=0.0, offsets=None)
-    assert blind.resolution > 150.0
+    assert blind.resolution.value > 150.0
     assert blind.log_likelihood < fit.log_likelihood - 50
 
 
