@@ -8,8 +8,8 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.semanticity import similarity
 from genlaws.semanticity.measurement import pairs
-from genlaws.semanticity.measurement.batches import MIN_BATCHES
 from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR, GIB, measure
+from genlaws.semanticity.measurement.sets import MIN_BATCHES
 from genlaws.semanticity.theory import finite_sets
 
 # Standard errors allowed to a mean over batches or seeds.

@@ -12,7 +12,7 @@ from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding, holds
 from genlaws.core.arguments import Array
 from genlaws.semanticity import networks
 from genlaws.semanticity.networks.relu_runs import linear_front
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
 if TYPE_CHECKING:
     from genlaws.semanticity.networks.convolutional import FineTuned

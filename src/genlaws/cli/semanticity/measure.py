@@ -1,4 +1,4 @@
-"""``genlaws semanticity measure``: how finely a representation distinguishes things."""
+"""``genlaws semanticity measure`` and ``fit-choices``: how finely a representation, or a chooser, distinguishes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from genlaws.semanticity.measurement.metrics import tree_distances
 from genlaws.semanticity.parameters import METRIC
 
 TREE_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
+TABLE_FORMAT = (
+    "CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted, option "
+    "(the name of the answer), place (in the list) and score (its probability). Wide, one row per trial: distance_1, "
+    "distance_2, ... (or probe and item_1, ...), chosen (the number from 1, or the name, of an option) and, if wanted, "
+    "option_1, ... and score_1, ...; nothing, or the word unparsed, for an answer that could not be read."
+)
 
 Embeddings = Annotated[
     Path,
@@ -35,6 +41,11 @@ Positions = Annotated[
 MetricName = Annotated[str, Parameter(help=METRIC.help)]
 Labels = Annotated[Path | None, Parameter(help="Names of the tree's leaves in the order of the stimuli, one per line.")]
 Items = Annotated[str | None, Parameter(help="Numbers of items; if left out, those of 2,3,5,10 that the set allows.")]
+
+
+TrialsFile = Annotated[Path, Parameter(help=TABLE_FORMAT)]
+TrialsMetric = Annotated[str, Parameter(help="How probe and item become a distance: absolute or circle.")]
+Period = Annotated[float | None, Parameter(help="Circumference, for --metric circle; 360 for a hue.")]
 
 
 @fills("representation", "inputs", "distances", "positions", "metric", "name", "note")
@@ -84,4 +95,19 @@ measure = command_of(
     given_files,
     item_options,
     about="With --out a page (.html) or a folder is written, which holds the page, the numbers, tables and pictures.",
+)
+
+
+@fills("trials")
+def recorded_trials(
+    trials: TrialsFile, /, *, metric: TrialsMetric = "absolute", period: Period = None
+) -> dict[str, Any]:
+    """Return the trials of a file."""
+    return {"trials": semanticity.read_trials(trials, metric=metric, period=period)}
+
+
+fit_choices = command_of(
+    semanticity.fit_choices,
+    recorded_trials,
+    about="A trial without an answer is counted and reported; a row that is not understood is refused with its line.",
 )

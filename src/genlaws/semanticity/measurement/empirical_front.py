@@ -11,8 +11,8 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.semanticity.measurement.pairs import pair_generalization, threshold_curve
 from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
 from genlaws.semanticity.theory.finite_sets import Others
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
 COARSE_FRONT_POINTS, FINE_FRONT_POINTS, MAX_FRONT_POINTS = 36, 12, 400
 MAX_PROBES = 96  # of a large set, at random

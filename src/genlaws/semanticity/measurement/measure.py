@@ -11,10 +11,9 @@ from genlaws.core.arguments import fits_memory, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
-from genlaws.semanticity.measurement.batches import measure_batches
 from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.measurement.sets import Options, measure_batches, measure_whole
 from genlaws.semanticity.measurement.stimuli import embed, pair_up
-from genlaws.semanticity.measurement.whole_set import Options, measure_whole
 from genlaws.semanticity.parameters import (
     Bandwidth,
     BatchCount,

@@ -32,9 +32,11 @@ from genlaws.core.plain import UNWRITTEN
 from genlaws.core.result import Result, Summary, question, text_table
 from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Minibatches, Modules, TrainedStack, train
+from genlaws.ensembles.training import read_device
 from genlaws.semanticity.networks.extractors import EXTRACTOR_NAMES, build_extractor, feature_width, load_extractor
 from genlaws.semanticity.networks.image_tests import ImageTests, image_tests, no_tests, tree_tests
 from genlaws.semanticity.networks.images import LabeledImages, class_distances, load_images
+from genlaws.semanticity.networks.relu import checked_seeds
 
 IMAGE_CHUNK = 512  # images whose features are computed at once
 QUANTITIES = (
@@ -305,13 +307,16 @@ def fine_tune(
     weights = np.atleast_1d(fraction("similarity_weight", similarity_weight))
     if weights.ndim > 1 or not weights.size or len(np.unique(weights)) < weights.size:
         raise InputError(f"similarity_weight must be one number or several different ones; got {similarity_weight!r}.")
+    numbers = checked_seeds(seeds)
+    if len(set(numbers)) < len(numbers):
+        raise InputError(f"seeds must differ from each other; got {numbers}.")
     plan = _Plan(
-        weights=np.repeat(weights, len(seeds := _whole_numbers(seeds))),
-        seeds=seeds * len(weights),
+        weights=np.repeat(weights, len(numbers)),
+        seeds=numbers * len(weights),
         epochs=whole_number("epochs", epochs),
         batch_size=whole_number("batch_size", batch_size, at_least=2, at_most=len(images.images)),
         learning_rate=float(scalar("learning_rate", positive("learning_rate", learning_rate))),
-        device=_device(device),
+        device=read_device(device),
     )
     stimuli = whole_number("most_stimuli", most_stimuli, at_least=3)
     networks = _networks(extractor, images, plan.seeds)
@@ -392,24 +397,6 @@ class _Plan:
     batch_size: int
     learning_rate: float
     device: torch.device
-
-
-def _whole_numbers(seeds: object) -> list[int]:
-    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str) or not len(seeds):
-        raise InputError(f"seeds must be a sequence of whole numbers, at least one; got {seeds!r}.")
-    found = [whole_number("seeds", one) for one in seeds]
-    if len(set(found)) < len(found):
-        raise InputError(f"seeds must differ from each other; got {found}.")
-    return found
-
-
-def _device(name: object) -> torch.device:
-    try:
-        device: torch.device = torch.device(name)  # type: ignore[call-overload]
-        torch.empty(0, device=device)
-    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
-        raise InputError(f"device must be cpu, cuda or another device that torch finds here; got {name!r}.") from None
-    return device
 
 
 def _networks(extractor: Any, images: LabeledImages, seeds: list[int]) -> list[nn.Module]:

@@ -14,12 +14,11 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Summary, text_table
 from genlaws.semanticity.theory.exact import FrontPoint, probabilities
 from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.spaces import Space
 from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
-from genlaws.semanticity.theory.tradeoff import linear_on_circle
+from genlaws.semanticity.theory.tradeoff import PlaneCurve, linear_on_circle
 
 FRONT_CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
 # Finest and coarsest resolution of a front, in units of the largest distance, and their number.

@@ -21,7 +21,7 @@ from genlaws.semanticity.networks.relu import train_relu_networks
 from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_front
 from genlaws.semanticity.networks.slots import SlotRuns, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 

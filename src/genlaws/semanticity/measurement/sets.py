@@ -1,4 +1,4 @@
-"""Measure a set of stimuli too large for memory: random batches of it, each exactly."""
+"""Measure a set of stimuli: every triple of one that fits into memory, random batches of a larger one, each exactly."""
 
 from __future__ import annotations
 
@@ -7,31 +7,173 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole
+from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.running import Running
-from genlaws.semanticity.measurement.pairs import ThresholdCurve
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront, constant_front, empirical_front
+from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve
 from genlaws.semanticity.measurement.profile import (
     STIMULUS_BOOTSTRAP_REPLICATES,
     Bins,
+    ProfileFit,
     ProfileSums,
     fit_profile,
     pool_sums,
     profile_sums,
     relabeled_fits,
 )
-from genlaws.semanticity.measurement.result import Measurement, describe
+from genlaws.semanticity.measurement.result import Measurement, ball_at, describe
 from genlaws.semanticity.measurement.stimuli import Stimuli
 from genlaws.semanticity.measurement.tests import ItemCurve, MeasuredSet, TwoItems, item_curve, two_items
-from genlaws.semanticity.measurement.whole_set import (
-    Options,
-    centering_sentence,
-    curve_at,
-    fronts_of,
-    load_set,
-    thinned,
-)
+from genlaws.semanticity.theory.finite_sets import Others
 
+MEAN_SENSITIVE = ("cosine", "relu-dot")  # similarities that the mean of the embeddings changes
+LARGE_MEAN_SHARE = 0.1  # share of the squared length; a smaller mean changes little
+MAX_CENTERED = 400  # stimuli on which subtracting the mean is tried
+THRESHOLD_POINTS = 512  # points of a threshold curve that are stored
+CLEAR_GAIN, CLEAR_ERRORS = 0.02, 3.0  # of generalization, and in standard errors; less is not worth a sentence
 MIN_BATCHES = 8  # before the precision is checked
+
+
+@dataclass(frozen=True)
+class Options:
+    """Checked options of a measurement; see :func:`~genlaws.semanticity.measurement.measure.measure`."""
+
+    name: str
+    threshold: float | None
+    items: tuple[int, ...]
+    all_thresholds: bool
+    ties: str
+    tie_tolerance: float | None
+    intervals: bool
+    fronts: bool
+    note: str = ""
+
+
+def load_set(
+    stimuli: Stimuli, options: Options, chosen: Whole | None = None
+) -> tuple[MeasuredSet, ThresholdCurve | None]:
+    """Return similarities and distances of the chosen stimuli; for the threshold similarity also its curve."""
+    distance = stimuli.distances(chosen)
+    if not distance.any():
+        raise InputError("All true distances are zero; there is nothing to distinguish.")
+    tolerance = stimuli.tie_tolerance(distance) if options.tie_tolerance is None else options.tie_tolerance
+    values = stimuli.similarities(chosen)
+    if not options.all_thresholds:
+        return MeasuredSet(values, distance, options.ties, tolerance), None
+    curve = threshold_curve(MeasuredSet(values, distance, options.ties, tolerance).others(), values, options.ties)
+    radius = curve.threshold[curve.best] if options.threshold is None else options.threshold
+    return MeasuredSet((values <= radius).astype(np.float64), distance, options.ties, tolerance), curve
+
+
+def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) -> Measurement:
+    """Measure all stimuli at once."""
+    whole, curve = load_set(stimuli, options)
+    n = stimuli.count
+    others = whole.others()
+    pair = two_items(others, options.ties, errors=options.intervals)
+    items = item_curve(whole, others, pair, options.items, rng, errors=options.intervals)
+    sums = profile_sums(whole.similarity, whole.distance)
+    fit = fit_profile(
+        sums,
+        rng,
+        STIMULUS_BOOTSTRAP_REPLICATES if options.intervals else 0,
+        as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
+        tolerance=whole.tolerance,
+    )
+    front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
+    off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
+    ball_mass, variance = ball_at(whole.distance, fit.resolution.value)
+    if curve is not None and curve.threshold.size > THRESHOLD_POINTS:
+        curve = thinned(curve, curve.threshold[curve.best])
+    return Measurement(
+        stimulus_count=n,
+        similarity=options.name,
+        generalization=from_standard_error(pair.generalization, pair.generalization_error, n),
+        identification=from_standard_error(pair.identification, pair.identification_error, n),
+        items=items,
+        profile=sums.profile(),
+        fit=fit,
+        ball_mass=ball_mass,
+        ball_mass_variance=variance,
+        front=front,
+        constant_front=constant,
+        threshold_curve=curve,
+        ties=options.ties,
+        tied_fraction=pair.tied_fraction,
+        zero_fraction=off_diagonal,
+        exact=True,
+        batch_count=1,
+        batch_size=n,
+        message=describe(
+            stimulus_count=n,
+            ties=options.ties,
+            tied_fraction=pair.tied_fraction,
+            zero_fraction=off_diagonal,
+            own_zero=int((whole.own == 0).sum()),
+            probe_count=items.probe_count,
+            fit=fit,
+            note=options.note,
+            centering=centering_sentence(stimuli, whole, options),
+        ),
+    )
+
+
+def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
+    """Return a sentence that the mean was subtracted, or on what that would clearly change; empty otherwise.
+
+    The chosen stimuli, those of `part`, are measured in both ways; at most `MAX_CENTERED` of them, taken at random.
+    """
+    if stimuli.mean is not None:
+        return "The mean over stimuli was subtracted from the embeddings."
+    if options.name not in MEAN_SENSITIVE or stimuli.compare is None:
+        return ""
+    n = len(part.own)
+    some = np.arange(n) if n <= MAX_CENTERED else np.random.default_rng(0).choice(n, MAX_CENTERED, replace=False)
+    rows = stimuli.rows(some if chosen is None else chosen[some])
+    with np.errstate(all="ignore"):  # of numbers near the ends of their range the share is NaN
+        scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True) if options.name == "cosine" else rows
+        share = float((scaled.mean(axis=0) ** 2).sum() / (scaled**2).sum(axis=1).mean())
+        centered = rows - rows.mean(axis=0)
+    if not share >= LARGE_MEAN_SHARE or not centered.any(axis=1).all():
+        return ""
+    here = part.part(some)
+    now = two_items(here.others(), options.ties, errors=False).generalization
+    then = two_items(replace(here, similarity=stimuli.compare(centered, centered)).others(), options.ties)
+    if not then.generalization - now > max(CLEAR_GAIN, CLEAR_ERRORS * then.generalization_error):
+        return ""
+    return (
+        f"The mean over stimuli makes up {100 * share:.0f} % of the embeddings' squared length. Without it "
+        f"generalization is {then.generalization:.3f} instead of {now:.3f}: measure again with center=True (--center), "
+        "or subtract the mean of each column first."
+    )
+
+
+def fronts_of(
+    stimuli: MeasuredSet, others: Others, pair: TwoItems, fit: ProfileFit, rng: np.random.Generator
+) -> tuple[EmpiricalFront | None, EmpiricalFront | None]:
+    """Return the front of the fit, with its amplitude and background, and that of the constant similarity alone."""
+    if not np.isfinite(pair.generalization):
+        return None, None
+    constant = constant_front(stimuli, others, (pair.generalization, pair.identification))
+    if not np.isfinite(fit.resolution.value):
+        return None, constant
+    return empirical_front(stimuli, fit.similarity(), rng, others, fit.amplitude), constant
+
+
+def thinned(curve: ThresholdCurve, threshold: float) -> ThresholdCurve:
+    """Return a threshold curve at fewer thresholds, one of them given."""
+    grid = np.quantile(curve.threshold, np.linspace(0.0, 1.0, THRESHOLD_POINTS))
+    return curve_at(curve, np.unique(np.append(grid, threshold)))
+
+
+def curve_at(curve: ThresholdCurve, thresholds: Array) -> ThresholdCurve:
+    """Return a threshold curve at other thresholds."""
+    place = np.maximum(np.searchsorted(curve.threshold, thresholds, side="right") - 1, 0)
+    values = (
+        getattr(curve, name)[place] for name in ("generalization", "identification", "ball_mass", "ball_mass_variance")
+    )
+    return ThresholdCurve(thresholds, *values)
 
 
 @dataclass(frozen=True)
