@@ -21,7 +21,6 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from genlaws import semanticity
-from genlaws.report import measurement_page
 from genlaws.semanticity.measurement.metrics import tree_distances
 
 YEARS = np.arange(800, 1600)
@@ -89,15 +88,15 @@ def measure_layers(name: str, sentences: list[str], truth: dict, folder: str, ou
     for layer, embeddings in enumerate(hidden_layers(sentences, folder)):
         centered = embeddings - embeddings.mean(axis=0)
         raw = semanticity.measure(embeddings, similarity="cosine", items=(2,), fronts=False, seed=SEED, **truth)
-        found = semanticity.measure(centered, similarity="cosine", items=ITEMS, seed=SEED, **truth)
+        title = f"{name}, layer {layer}"
+        found = semanticity.measure(centered, similarity="cosine", items=ITEMS, seed=SEED, name=title, **truth)
         limits = semanticity.measure(
             centered, similarity="threshold", items=(2,), fronts=False, intervals=False, seed=SEED, **truth
         )
         curve = limits.threshold_curve
         out.mkdir(parents=True, exist_ok=True)
         if "shuffled" not in name:
-            page = measurement_page(found, f"{name}, layer {layer}")
-            (out / f"{name}_layer_{layer}.html").write_text(page, encoding="utf-8")
+            found.save(out / f"{name}_layer_{layer}.html")
         rows.append(
             {
                 "stimuli": name,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
+from genlaws.semanticity.choices.result import ChoiceFit
 from genlaws.semanticity.choices.trials import Trials
 
 SMOOTH = ("exponential", "gaussian", "power-law")
@@ -36,3 +37,9 @@ def planted(shape: str, seed: int = 1, count: int = 500, **changes: object) -> t
 
 def changed(model: ChoiceModel, name: str, value: float) -> ChoiceModel:
     return replace(model, **{name: value})
+
+
+def ends(fit: ChoiceFit, name: str) -> tuple[float, float]:
+    """Return the ends of the interval of a parameter."""
+    found = fit.estimates[name]
+    return found.low, found.high

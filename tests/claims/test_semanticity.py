@@ -85,7 +85,7 @@ def test_other_numbers_give_another_verdict(wrong, verdict):
 
 def test_networks_are_held_against_the_right_front():
     pytest.importorskip("torch")
-    from genlaws.semanticity.theory.plane_curve import PlaneCurve
+    from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
     p_i = np.linspace(0.5, 1.0, 50)
     theorem_1 = PlaneCurve(0.5 + 2.0 * (1.0 - p_i) * (2.0 * p_i - 1.0), p_i)

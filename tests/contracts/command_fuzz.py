@@ -89,18 +89,17 @@ CALLS = BASES | {
     "semanticity front --distances": "--distances distances.csv --similarity gaussian --resolution 0.3 --items 2",
     "semanticity front --weights": "--distances distances.csv --weights weights.csv --resolution 0.3 --items 2",
     "semanticity front --set-size": "--set-size 5 --ball-mass 0.5 --items 2",
-    "semanticity fit-choices --exponent": "choices_long.csv --shape power-law --exponent 1.5 --no-lapse",
-    "semanticity fit-choices --trials": "--trials choices_long.csv --no-lapse",
-    "semanticity fit-choices --folds": "choices.csv --shape all --folds 2 --no-lapse --no-background",
-    "semanticity fit-choices --power": "choices.csv --power exponential:gaussian --no-lapse",
+    "semanticity fit-choices --exponent": "choices_long.csv --shape power-law --exponent 1.5 --lapse 0",
+    "semanticity fit-choices --folds": "choices.csv --shape all --folds 2 --lapse 0 --background 0",
+    "semanticity fit-choices --distinguish": "choices.csv --distinguish exponential,gaussian --lapse 0",
     "semanticity measure --bandwidth": "embeddings.npy --positions places.npy --metric circle --items 2"
     " --similarity gaussian --bandwidth 1 --no-intervals --no-fronts",
     "semanticity measure --threshold": "embeddings.npy --positions places.npy --metric circle --items 2"
     " --similarity threshold --threshold 0.5 --no-intervals --no-fronts",
-    "semanticity measure --batches": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-    " --batch-size 12 --batches 2 --no-fronts",
+    "semanticity measure --batch-count": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
+    " --batch-size 12 --batch-count 2 --no-fronts",
     "semanticity measure --batch-size": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-    " --batch-size 12 --batches 2 --no-fronts",
+    " --batch-size 12 --batch-count 2 --no-fronts",
     "semanticity measure --tie-tolerance": "embeddings.npy --positions groups.csv --metric tree --items 2"
     " --no-intervals --no-fronts --tie-tolerance 0.1",
     "semanticity probe --layer-trials": "model --items 2 --trials 3 --no-anchors --layers --layer-trials 5",

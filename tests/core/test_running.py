@@ -83,7 +83,7 @@ def prompts(running):
 QUESTIONS = {
     "advise": partial(rules_facts.advise, ROWS, np.sign(ROWS[:, 0]), parameters=[0.5, 1.0]),
     "measure": partial(measure, **MEASURED),
-    "measure batches": partial(measure, **MEASURED, memory=30_000, batch_size=6, precision=0.4),
+    "measure batches": partial(measure, **MEASURED, memory=30_000 / 2**30, batch_size=6, precision=0.4),
     "bound_curve": partial(relations.bound_curve, relations.less_than(4), train_fraction=[0.2, 0.8], repeats=2),
     "data_needed": partial(relations.data_needed, relations.less_than(4), repeats=2),
     "query_curve": partial(relations.query_curve, relations.less_than(3), repeats=2),

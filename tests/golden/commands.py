@@ -165,7 +165,7 @@ LINES = {
     ),
     "semanticity measure/batches": Line(
         "semanticity measure embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
-        " --batch-size 12 --batches 3 --no-fronts",
+        " --batch-size 12 --batch-count 3 --no-fronts",
         places=FITTED,
     ),
     "semanticity measure/tree": Line(
@@ -179,17 +179,18 @@ LINES = {
     "semanticity measure/wrong-metric": Line("semanticity measure embeddings.npy --positions places.npy --metric city"),
     "semanticity fit-choices/one": Line("semanticity fit-choices choices.csv --shape exponential", places=FITTED),
     "semanticity fit-choices/long": Line(
-        "semanticity fit-choices choices_long.csv --shape power-law --exponent 1.5 --no-lapse --positions --out out",
+        "semanticity fit-choices choices_long.csv --shape power-law --exponent 1.5 --lapse 0"
+        " --position-effects fit --out out",
         places=FITTED,
     ),
     "semanticity fit-choices/all": Line(
-        "semanticity fit-choices choices.csv --shape all --folds 3 --power exponential:gaussian --seed 1",
+        "semanticity fit-choices choices.csv --shape all --folds 3 --distinguish exponential,gaussian --seed 1",
         places=FITTED,
         quick=False,
     ),
     "semanticity fit-choices/wrong-row": Line("semanticity fit-choices choices_wrong.csv"),
     "semanticity fit-choices/no-file": Line("semanticity fit-choices gone.csv"),
-    "semanticity fit-choices/wrong-power": Line("semanticity fit-choices choices.csv --power gaussian"),
+    "semanticity fit-choices/wrong-power": Line("semanticity fit-choices choices.csv --distinguish gaussian"),
     "semanticity probe/dry": Line("semanticity probe model --dry-run --task years --trials 5 --items 2,4 --seed 3"),
     "semanticity probe/dry-chat": Line(
         "semanticity probe model --dry-run --task table:items.csv --template chat --trials 4 --no-anchors"

@@ -126,7 +126,8 @@ def test_scores_are_handed_on_to_a_fit():
     rows = [-np.array(one.distances) / 50.0 for one in trials]
     selected = recorded(trials, [Reply(log_probabilities=row) for row in rows], "probability").to_trials()
     assert selected.scores.sum(axis=1) == pytest.approx(1.0)
-    assert fit_choices(selected, background=0.0, lapse=0.0).resolution == pytest.approx(50.0, rel=1e-6)
+    fit = fit_choices(selected, shape="exponential", background=0.0, lapse=0.0)
+    assert fit.resolution.value == pytest.approx(50.0, rel=1e-6)
 
 
 @pytest.mark.parametrize(

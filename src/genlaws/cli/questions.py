@@ -189,7 +189,8 @@ def _value(name: str, given: Any, described: Parameter | None) -> Any:
         return given
     if described.listed:
         return np.atleast_1d(read_numbers(name, given))
-    return read_numbers(name, given) if described.several else given
+    number = described.several or (described.words and described.check is not None)
+    return read_numbers(name, given) if number else given
 
 
 def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
+HASHED_AT_ONCE = 2**20  # numbers
 RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
@@ -296,7 +297,9 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
     """Return the SHA-256 of the numbers of arrays."""
     digest = hashlib.sha256()
     for array in arrays:
-        digest.update(array.tobytes())
+        rows = 1 + HASHED_AT_ONCE * len(array) // max(array.size, 1)
+        for start in range(0, len(array), rows):  # an array on disk is not loaded whole
+            digest.update(array[start : start + rows].tobytes())
     return digest.hexdigest()
 
 
@@ -306,12 +309,14 @@ def recorded(value: Any) -> Any:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
     if isinstance(value, Mapping):
         return {str(key): recorded(part) for key, part in value.items()}
-    if isinstance(value, list | tuple) and any(map(is_dataclass, value)):
+    if isinstance(value, list | tuple) and any(isinstance(one, np.ndarray) or is_dataclass(one) for one in value):
         return [recorded(one) for one in value]
     if is_dataclass(value) and not isinstance(value, type):
         return _recorded_object(value)
-    plain = value is None or isinstance(value, bool | int | float | str | list | tuple | np.ndarray)
-    return to_plain(value) if plain else getattr(value, "__name__", type(value).__name__)
+    try:
+        return to_plain(value)
+    except TypeError:  # what has no plain form, such as a function, a model or a list of tensors
+        return getattr(value, "__name__", type(value).__name__)
 
 
 def _recorded_object(value: Any) -> Any:

@@ -20,9 +20,9 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
 from genlaws.probes.rates import above_chance
 from genlaws.probes.trials import ProbeTrial
-from genlaws.semanticity.choices.comparison import ShapeComparison, compare_shapes
-from genlaws.semanticity.choices.fit import ChoiceFit, fit_choices
+from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.model import choice_probabilities
+from genlaws.semanticity.choices.result import ChoiceFit, ShapeComparison
 from genlaws.semanticity.choices.trials import Trials
 from genlaws.semanticity.theory.similarity import SHAPES
 
@@ -283,14 +283,12 @@ def fit_resolution(
     options: dict[str, Any] = {"background": background, "lapse": lapse, "offsets": "fit" if offsets else None}
     options["position_effects"] = "fit" if places else None
     if not excess.low > 0:  # the intervals of a flat likelihood take minutes and mean nothing
-        fit = fit_choices(trials, names[0], intervals="none", **options)
-        return _to_result(trials, fit, None, excess, unit)
-    comparison = compare_shapes(trials, names, folds=folds, seed=seed, **options) if len(names) > 1 else None
-    shape = names[0] if comparison is None else comparison.best
-    fit = fit_choices(trials, shape, intervals="all" if given.mode == "text" else "none", **options)
-    if given.mode == "probability":
-        fit = replace(fit, intervals=_bootstrap(trials, fit, options, replicates, seed))
-    return _to_result(trials, fit, comparison, excess, unit)
+        fit = fit_choices(trials, shape=names[0], intervals="none", **options)
+        return _to_result(trials, fit, fit.estimates, excess, unit)
+    kind = "all" if given.mode == "text" else "none"
+    fit = fit_choices(trials, shape=names, folds=folds, seed=seed, intervals=kind, **options)
+    estimates = _bootstrap(trials, fit, options, replicates, seed) if given.mode == "probability" else fit.estimates
+    return _to_result(trials, fit, estimates, excess, unit)
 
 
 def _wants_places(trials: Trials, offsets: bool) -> bool:
@@ -305,43 +303,31 @@ def _parameter_count(trials: Trials, offsets: bool, places: bool) -> int:
 
 def _bootstrap(
     trials: Trials, fit: ChoiceFit, options: dict[str, Any], replicates: int, seed: int
-) -> dict[str, tuple[float, float]]:
-    """Return percentile intervals of all fitted parameters from resampled trials."""
+) -> dict[str, Estimate]:
+    """Return the parameters, the fitted ones with percentile intervals from resampled trials."""
     answered = trials.take(trials.parsed)
     generator = np.random.default_rng(seed)
     count = answered.trial_count
-    frames = []
+    found = []
     for _ in range(replicates):
         drawn = answered.take(generator.integers(0, count, count))
-        frames.append(_values(fit_choices(drawn, fit.shape, intervals="none", **options)))
-    ends = {}
-    for name, value in _values(fit).items():
-        if name in fit.fitted:
-            found = from_replicates(value, [frame[name] for frame in frames], count)
-            ends[name] = (found.low, found.high)
-    return ends
-
-
-def _values(fit: ChoiceFit) -> dict[str, float]:
-    values = {name: float(getattr(fit, name)) for name in FITTED_SCALARS}
-    values |= {f"offset[{name}]": value for name, value in fit.offsets.items()}
-    return values | {f"position[{place}]": value for place, value in enumerate(fit.position_effects, start=1)}
+        found.append(fit_choices(drawn, shape=fit.shape, intervals="none", **options).estimates)
+    return {
+        name: from_replicates(one.value, [other[name].value for other in found], count) if name in fit.fitted else one
+        for name, one in fit.estimates.items()
+    }
 
 
 def _to_result(
-    trials: Trials, fit: ChoiceFit, comparison: ShapeComparison | None, excess: Estimate, unit: str
+    trials: Trials, fit: ChoiceFit, estimates: dict[str, Estimate], excess: Estimate, unit: str
 ) -> ResolutionFit:
-    none = (math.nan, math.nan)
-    estimates = {
-        name: Estimate(value, *fit.intervals.get(name, none), fit.parsed_count) for name, value in _values(fit).items()
-    }
     shown = trials.distances[trials.distances > 0]
     least, most = float(shown.min(initial=np.inf)), float(shown.max(initial=0.0))
     resolution = _with_open_ends(estimates["resolution"], least, most)
     doubts = _doubts(fit, resolution, excess)
     return ResolutionFit(
         fit,
-        comparison,
+        fit.comparison,
         resolution,
         estimates["background"],
         estimates["lapse"],

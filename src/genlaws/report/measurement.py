@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from matplotlib.figure import Figure
@@ -26,103 +25,38 @@ ENCODER_NOTES = (
 )
 
 
-def measurement_page(measured: Measurement, title: str) -> str:
-    """Return the HTML of a page with the numbers, what they mean, and the pictures.
+CAPTIONS = {
+    "profile": "Similarity against true distance: mean of the pairs (points), their spread (gray), fit.",
+    "front": "The measured point, and what a similarity of each shape would give on these stimuli at any resolution; "
+    "the front of the fit has its amplitude A and background Δ.",
+    "items": "Both tests with more items at once; identification collapses as one over their number.",
+    "thresholds": "Things count as alike within a threshold: both tests at each threshold.",
+}
 
-    Parameters
-    ----------
-    measured : Measurement
-    title : str
-        Such as the name of the file that was measured.
-    """
-    shown = (picture(partial(draw, measured), caption, draw.__name__) for draw, caption in _pictures(measured))
+
+def measurement_page(measured: Measurement) -> str:
+    """Return the HTML of a page with the numbers, what they mean, and the pictures."""
+    given = {} if measured.call is None else measured.call.arguments
+    shown = (picture(partial(_drawn, one), CAPTIONS[name], name) for name, one in measured.pictures().items())
     parts = [
         f'<p class="soft">{measured.stimulus_count:,} stimuli, {escaped(measured.similarity)} similarity, '
         f"genlaws {escaped(__version__)}. {escaped(measured.message)}</p>",
-        number_table(measurement_headline(measured)),
+        summary_table(measured),
         "<h2>Pictures</h2>",
         f'<div class="pictures">{"".join(shown)}</div>',
-        "<h2>Number of items</h2>",
-        _items(measured),
         "<h2>How to read this</h2>",
         _explanation(),
     ]
-    return whole_page(f"Semanticity of {title}", parts)
+    return whole_page(f"Semanticity of {given.get('name') or 'a representation'}", parts)
 
 
-def measurement_headline(measured: Measurement) -> list[tuple[str, str, str]]:
-    """Return name, value and meaning of the main numbers."""
-    fit = measured.fit
-    rows = [
-        (
-            "generalization p_S",
-            str(measured.generalization),
-            "probability of the truly nearer of two items; chance 0.5",
-        ),
-        ("identification p_I", str(measured.identification), "probability of the item the probe was copied from"),
-        (
-            "resolution ε",
-            or_none(fit.resolution.value, str(fit.resolution)),
-            fit.why_none or f"of the {fit.shape} shape, in units of the true distance",
-        ),
-        (
-            "background Δ",
-            or_none(fit.background.value, str(fit.background)),
-            "similarity of distant things; near ones have 1 more",
-        ),
-        (
-            "explained by the shape",
-            or_none(fit.explained, f"{100 * fit.explained:.1f} %"),
-            "of the variance of similarity between distances",
-        ),
-        (
-            "ball mass ⟨b⟩",
-            or_none(measured.ball_mass, f"{measured.ball_mass:.4g}"),
-            "share of the others within the resolution of a probe",
-        ),
-        (
-            "Var b",
-            or_none(measured.ball_mass_variance, f"{measured.ball_mass_variance:.3g}"),
-            "its variance over probes: how unevenly the stimuli lie",
-        ),
-        ("1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to this over n"),
-    ]
-    if measured.front is not None:
-        meaning = "above (+) or below (−) the front of its own fit"
-        rows.append(("distance to the front", f"{measured.distance_to_front:+.3f}", meaning))
-    if measured.constant_front is not None:
-        meaning = "above (+) or below (−) the constant similarity of Theorem 1"
-        rows.append(("distance to the constant front", f"{measured.distance_to_constant_front:+.3f}", meaning))
-    return rows
+def _drawn(figure: Figure) -> Figure:
+    return figure
 
 
-def _items(measured: Measurement) -> str:
-    tests = (measured.item_estimates(test) for test in ("generalization", "identification"))
-    rows = zip(measured.items.item_count, *tests, strict=True)
-    cells = ((str(n), *(str(one).partition(" (")[0] for one in both)) for n, *both in rows)
-    return data_table(
-        f"Both tests by number of items. {INTERVAL_MEANING}", ("items", "generalization", "identification"), cells
-    )
-
-
-def _pictures(measured: Measurement) -> list[tuple[Callable[[Measurement], Figure], str]]:
-    chosen: list[tuple[Callable[[Measurement], Figure], str]] = [
-        (
-            pictures.draw_profile,
-            "Similarity against true distance: mean of the pairs (points), their spread (gray), fit.",
-        ),
-        (
-            pictures.draw_empirical_front,
-            "The measured point, and what a similarity of each shape would give on these stimuli at any resolution; "
-            "the front of the fit has its amplitude A and background Δ.",
-        ),
-        (pictures.draw_items, "Both tests with more items at once; identification collapses as one over their number."),
-    ]
-    if measured.threshold_curve is not None:
-        chosen.append(
-            (pictures.draw_thresholds, "Things count as alike within a threshold: both tests at each threshold.")
-        )
-    return chosen
+def summary_table(measured: Measurement) -> str:
+    """Return the main numbers as a table."""
+    return number_table([(row.label, row.value, row.meaning) for row in measured.summary().rows])
 
 
 def _explanation() -> str:
@@ -176,7 +110,7 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
         f"{escaped(found.stimuli)}. genlaws {escaped(__version__)}.</p>",
         paragraphs([found.message]),
         f"<h2>The layer that generalizes best: {escaped(found.best)}</h2>",
-        number_table(measurement_headline(best)),
+        summary_table(best),
         "<h2>Pictures</h2>",
         f'<div class="pictures">{"".join(drawn)}</div>',
         "<h2>Every layer</h2>",

@@ -7,9 +7,9 @@ of recorded choices.
 from typing import TYPE_CHECKING
 
 from genlaws.core.imports import loaded_on_access
-from genlaws.semanticity.choices.comparison import PowerAnalysis, ShapeComparison, compare_shapes, trials_to_distinguish
-from genlaws.semanticity.choices.fit import ChoiceFit, fit_choices
+from genlaws.semanticity.choices.fit import fit_choices, trials_to_distinguish
 from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
+from genlaws.semanticity.choices.result import ChoiceFit, PowerAnalysis, ShapeComparison
 from genlaws.semanticity.choices.trials import Trials, read_trials
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
@@ -69,7 +69,6 @@ __all__ = [
     "best_generalization",
     "circle",
     "collapse_constant",
-    "compare_shapes",
     "even_set",
     "exponential_on_circle",
     "finite_generalization",

@@ -13,7 +13,7 @@ from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import READ_TABLE, table_code, with_new_file
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
-from genlaws.semanticity.measurement.result import Measurement, or_none
+from genlaws.semanticity.measurement.result import Measurement
 from genlaws.web.view import Answer, Number
 
 # The same colors as in the view of this paper: of a shape, and of either test.
@@ -54,7 +54,10 @@ def answer_of(measured: Measurement, sent: Sent) -> Answer:
     """Return pictures, numbers and sentences for a measurement."""
     return Answer(
         panels=(_front_panel(measured), _profile_panel(measured), _items_panel(measured)),
-        numbers=_numbers(measured),
+        numbers=(
+            Number("items", f"{measured.stimulus_count:,}", f"rows of the file. {INTERVAL_MEANING}"),
+            *(Number(row.label, row.value, row.meaning) for row in measured.summary().rows),
+        ),
         sentence=_sentence(measured, sent),
         python=_python(sent),
         command=_command(sent),
@@ -134,8 +137,7 @@ def _items_panel(measured: Measurement) -> Panel:
     n = items.item_count.astype(np.float64)
     tests = (("generalization", "p_S", GENERALIZATION_COLOR), ("identification", "p_I", IDENTIFICATION_COLOR))
     curves = [
-        curve_of_estimates(f"{test} {symbol}", n.tolist(), measured.item_estimates(test), color)
-        for test, symbol, color in tests
+        curve_of_estimates(f"{test} {symbol}", n.tolist(), getattr(items, test), color) for test, symbol, color in tests
     ]
     span = np.geomspace(float(n.min()), max(float(n.max()), 3.0), SIMILARITY_CURVE_POINTS // 4)
     curves.append(Curve("chance 1/n", "chance", span.tolist(), (1.0 / span).tolist(), "gray"))
@@ -154,45 +156,6 @@ def _items_panel(measured: Measurement) -> Panel:
         caption="Both tests with more items to choose from, with 95 % intervals. Identification tends to a constant "
         "over n, the dashed line, from below.",
     )
-
-
-def _numbers(measured: Measurement) -> tuple[Number, ...]:
-    fit = measured.fit
-    rows = [
-        Number("items", f"{measured.stimulus_count:,}", f"rows of the file. {INTERVAL_MEANING}"),
-        Number("generalization p_S", str(measured.generalization), "choosing the truly nearer of two; chance 0.5"),
-        Number("identification p_I", str(measured.identification), "choosing the item the probe is a copy of"),
-        Number(
-            "resolution ε",
-            or_none(fit.resolution.value, str(fit.resolution)),
-            fit.why_none or f"of the {fit.shape} shape, in units of the true distance",
-        ),
-        Number(
-            "background Δ",
-            or_none(fit.background.value, str(fit.background)),
-            "similarity of distant items; near ones have 1 more",
-        ),
-        Number(
-            "explained by the shape",
-            or_none(fit.explained, f"{100 * fit.explained:.1f} %"),
-            "of how similarity varies with distance",
-        ),
-        Number(
-            "ball mass ⟨b⟩",
-            or_none(measured.ball_mass, f"{measured.ball_mass:.4g}"),
-            "share of the others within one resolution of an item",
-        ),
-        Number(
-            "1/n constant", f"{measured.items.collapse_constant:.4g}", "identification of n items tends to this over n"
-        ),
-    ]
-    for name, away in (
-        ("distance to the fitted front", measured.distance_to_front),
-        ("distance to the constant front", measured.distance_to_constant_front),
-    ):
-        if math.isfinite(away):
-            rows.append(Number(name, f"{away:+.3f}", "above (+) or below (−) it"))
-    return tuple(rows)
 
 
 def _sentence(measured: Measurement, sent: Sent) -> str:

@@ -9,7 +9,7 @@ import signal
 import threading
 import traceback
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -179,26 +179,26 @@ def measure_upload(upload: Upload) -> dict[str, Any]:
             raise InputError(
                 f"positions must have a row for each of the {len(table)} items of the file; got {len(places)}."
             )
+    parts = (file.names_message("the file"), given and given.names_message("the positions"))
     measure_kind = _of_embeddings if kind == "embeddings" else _of_distances
-    measured = measure_kind(table, places, metric, similarity)
+    measured = measure_kind(table, places, metric, similarity, " ".join(part for part in parts if part))
     names = (f"{kind}{upload.suffix}", None if given is None else f"positions{upload.positions_suffix}")
-    parts = (file.names_message("the file"), given and given.names_message("the positions"), measured.message)
-    measured = replace(measured, message=" ".join(part for part in parts if part))
     return answer_of(measured, Sent(kind, *names, metric, similarity)).to_json()
 
 
-def _of_embeddings(table: Array, places: Array | None, metric: str, similarity: str) -> Measurement:
+def _of_embeddings(table: Array, places: Array | None, metric: str, similarity: str, note: str) -> Measurement:
     if places is not None:
-        return measure(table, positions=places, metric=metric, similarity=similarity)
+        return measure(table, positions=places, metric=metric, similarity=similarity, note=note)
     if similarity == "precomputed":
         raise InputError(
             "similarity must not be precomputed without positions, which give the true distances of the items."
         )
     hint = "Without positions the embeddings provide the true distances."
-    return measure(table, positions=table, metric=one_of("metric", metric, SELF_METRICS, hint), similarity=similarity)
+    one_of("metric", metric, SELF_METRICS, hint)
+    return measure(table, positions=table, metric=metric, similarity=similarity, note=note)
 
 
-def _of_distances(table: Array, places: Array | None, metric: str, similarity: str) -> Measurement:
+def _of_distances(table: Array, places: Array | None, metric: str, similarity: str, note: str) -> Measurement:
     """Measure judged distances, converted to similarities by a Gaussian of their median width."""
     one_of("similarity", similarity, ("gaussian",), "A matrix of distances has no angles.")
     distances = check_distances(table)
@@ -207,7 +207,7 @@ def _of_distances(table: Array, places: Array | None, metric: str, similarity: s
         raise InputError("distances must differ from zero for at least half of the pairs of items.")
     alike = np.exp(-0.5 * (distances / middle) ** 2)
     truth: dict[str, Any] = {"distances": distances} if places is None else {"positions": places, "metric": metric}
-    return measure(alike, **truth, similarity="precomputed")
+    return measure(alike, **truth, similarity="precomputed", note=note)
 
 
 class InMemory(MultiPartParser):

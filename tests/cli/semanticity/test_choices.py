@@ -11,9 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genlaws.cli.output import as_json
-from genlaws.semanticity.choices.comparison import compare_shapes, trials_to_distinguish
-from genlaws.semanticity.choices.fit import fit_choices
+from genlaws.semanticity.choices.fit import fit_choices, trials_to_distinguish
 from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
 from genlaws.semanticity.choices.trials import Trials, read_trials
 from project_paths import ROOT
@@ -39,42 +37,42 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def result_of(answer):
+    """Return the result that a command printed, without how its trials were given."""
+    assert answer.code == 0, answer.err
+    return answer.json["result"]
+
+
 def test_one_shape_gives_the_numbers_of_the_library(genlaws, table):
     answer = genlaws(*COMMAND, str(table), "--shape", "exponential", "--json")
-    expected = fit_choices(read_trials(table), "exponential")
-    assert answer.code == 0
     assert answer.err == ""
-    assert answer.json["shape"] == "exponential"
-    for name in ("resolution", "background", "lapse", "log_likelihood", "aic", "parameter_count"):
-        assert answer.json[name] == getattr(expected, name)
-    assert answer.json["offsets"] == expected.offsets
-    for name, ends in expected.intervals.items():
-        assert answer.json["intervals"][name] == list(ends)
-    assert (answer.json["trial_count"], answer.json["parsed_count"], answer.json["unparsed_count"]) == (150, 140, 10)
-    assert answer.json["unused_columns"] == ["model"]
-    assert answer.json["comparison"] is None
-    assert answer.json["power_analysis"] is None
+    found = result_of(answer)
+    assert found == fit_choices(read_trials(table), shape="exponential").to_dict()
+    assert (found["trial_count"], found["parsed_count"], found["unparsed_count"]) == (150, 140, 10)
+    assert found["unused_columns"] == ["model"]
+    assert found["comparison"] is None
+    assert found["power_analysis"] is None
 
 
 def test_all_shapes_are_compared_and_the_best_reported(genlaws, table, tmp_path):
     out = tmp_path / "deep" / "folder"
-    answer = genlaws(*COMMAND, str(table), "--folds", "2", "--seed", "3", "--json", "--out", str(out))
+    found = result_of(genlaws(*COMMAND, str(table), "--folds", "2", "--seed", "3", "--json", "--out", str(out)))
     trials = read_trials(table)
-    expected = compare_shapes(trials, folds=2, seed=3)
-    assert answer.code == 0
-    assert answer.json["comparison"]["shapes"] == list(expected.shapes)
-    assert answer.json["comparison"]["difference"] == as_json(expected.difference)
-    assert answer.json["shape"] == expected.best
-    assert answer.json["resolution"] == fit_choices(trials, expected.best, intervals="none").resolution
-    assert answer.json["seed"] == 3
-    assert json.loads((out / "fit-choices.json").read_text(encoding="utf-8")) == answer.json
-    parameters = pd.read_csv(out / "fit-choices.csv").set_index("parameter")
-    assert parameters.loc["resolution", "value"] == pytest.approx(answer.json["resolution"])
-    assert pd.read_csv(out / "fit-choices-shapes.csv")["shape"].tolist() == list(expected.shapes)
+    expected = fit_choices(trials, folds=2, seed=3)
+    assert {**found, "inputs": {}} == {**expected.to_dict(), "inputs": {}}
+    assert found["comparison"]["shapes"] == list(expected.comparison.shapes)
+    assert found["shape"] == expected.comparison.best
+    alone = fit_choices(trials, shape=expected.shape, intervals="none")
+    assert found["resolution"]["value"] == alone.resolution.value
+    assert json.loads((out / "result.json").read_text(encoding="utf-8")) == found
+    parameters = pd.read_csv(out / "parameters.csv").set_index("parameter")
+    assert parameters.loc["resolution", "value"] == pytest.approx(found["resolution"]["value"])
+    assert pd.read_csv(out / "shapes.csv")["shape"].tolist() == list(expected.comparison.shapes)
+    assert {"similarity.png", "shapes.pdf", "report.html"} <= {path.name for path in out.iterdir()}
 
 
 def test_the_text_answers_first_and_hides_nothing(genlaws, table):
-    answer = genlaws(*COMMAND, str(table), "--folds", "2", "--power", "exponential:gaussian")
+    answer = genlaws(*COMMAND, str(table), "--folds", "2", "--distinguish", "exponential,gaussian")
     assert answer.code == 0
     first, *rest = answer.out.splitlines()
     assert first.startswith("resolution ")
@@ -92,42 +90,43 @@ def test_the_text_answers_first_and_hides_nothing(genlaws, table):
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        (("--no-offsets",), {"offsets": None}),
-        (("--no-lapse",), {"lapse": 0.0}),
-        (("--no-background",), {"background": 0.0}),
-        (("--positions",), {"position_effects": "fit"}),
-        (("--temperature",), {"temperature": "fit"}),
-        (("--all-intervals",), {"intervals": "all"}),
+        (("--offsets", "none"), {"offsets": None}),
+        (("--lapse", "0"), {"lapse": 0.0}),
+        (("--background", "0"), {"background": 0.0}),
+        (("--resolution", "20"), {"resolution": 20.0}),
+        (("--position-effects", "fit"), {"position_effects": "fit"}),
+        (("--temperature", "fit"), {"temperature": "fit"}),
+        (("--intervals", "all"), {"intervals": "all"}),
+        (("--intervals", "lapse,offset[star]"), {"intervals": ("lapse", "offset[star]")}),
     ],
 )
 def test_every_part_can_be_switched(genlaws, table, arguments, options):
-    answer = genlaws(*COMMAND, str(table), "--shape", "gaussian", *arguments, "--json")
-    expected = fit_choices(read_trials(table), "gaussian", **options)
-    assert answer.code == 0
-    assert answer.json["log_likelihood"] == expected.log_likelihood
-    assert answer.json["fitted"] == list(expected.fitted)
-    assert set(answer.json["intervals"]) == set(expected.intervals)
+    found = result_of(genlaws(*COMMAND, str(table), "--shape", "gaussian", *arguments, "--json"))
+    expected = fit_choices(read_trials(table), shape="gaussian", **options).to_dict()
+    assert {**found, "inputs": {}} == {**expected, "inputs": {}}
 
 
 @pytest.mark.parametrize("exponent", ["1.5", "fit"])
 def test_the_exponent_of_the_power_law(genlaws, table, exponent):
-    answer = genlaws(*COMMAND, str(table), "--shape", "power-law", "--exponent", exponent, "--json")
+    found = result_of(genlaws(*COMMAND, str(table), "--shape", "power-law", "--exponent", exponent, "--json"))
     wanted = exponent if exponent == "fit" else float(exponent)
-    assert answer.json["exponent"] == fit_choices(read_trials(table), "power-law", exponent=wanted).exponent
+    expected = fit_choices(read_trials(table), shape="power-law", exponent=wanted)
+    assert found["exponent"]["value"] == expected.exponent.value
 
 
 def test_a_temperature_requested_with_all_shapes_spares_those_that_have_none(genlaws, table):
-    answer = genlaws(*COMMAND, str(table), "--temperature", "--no-background", "--folds", "2", "--json")
-    assert answer.code == 0
-    assert set(answer.json["comparison"]["shapes"]) == {"constant", "linear", "exponential", "gaussian", "power-law"}
+    options = ("--temperature", "fit", "--background", "0", "--folds", "2")
+    found = result_of(genlaws(*COMMAND, str(table), *options, "--json"))
+    assert set(found["comparison"]["shapes"]) == {"constant", "linear", "exponential", "gaussian", "power-law"}
 
 
 def test_the_power_analysis_is_that_of_the_library(genlaws, table):
-    answer = genlaws(*COMMAND, str(table), "--shape", "linear", "--power", "exponential:gaussian", "--json")
-    expected = trials_to_distinguish(read_trials(table), "exponential", "gaussian")
-    assert answer.json["power_analysis"]["trial_count"] == expected.trial_count
-    assert answer.json["power_analysis"]["truth"]["shape"] == "exponential"
-    assert answer.json["power_analysis"]["alternative"]["resolution"] == expected.alternative.resolution
+    options = ("--shape", "linear", "--distinguish", "exponential,gaussian")
+    found = result_of(genlaws(*COMMAND, str(table), *options, "--json"))["power_analysis"]
+    expected = trials_to_distinguish(read_trials(table), truth="exponential", alternative="gaussian")
+    assert found["trial_count"] == expected.trial_count
+    assert found["truth"]["shape"] == "exponential"
+    assert found["alternative"]["resolution"] == expected.alternative.resolution
 
 
 def test_positions_on_a_circle_need_their_period(genlaws, tmp_path):
@@ -138,10 +137,10 @@ def test_positions_on_a_circle_need_their_period(genlaws, tmp_path):
         for p, a, b, c in zip(*rng.integers(0, 360, (3, 40)), rng.integers(1, 3, 40), strict=True)
     ]
     file.write_text("probe,item_1,item_2,chosen\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    arguments = (*COMMAND, str(file), "--shape", "gaussian", "--no-lapse", "--json", "--metric", "circle")
+    arguments = (*COMMAND, str(file), "--shape", "gaussian", "--lapse", "0", "--json", "--metric", "circle")
     answer = genlaws(*arguments, "--period", "360")
     trials = read_trials(file, metric="circle", period=360.0)
-    assert answer.json["log_likelihood"] == fit_choices(trials, "gaussian", lapse=0.0).log_likelihood
+    assert result_of(answer)["log_likelihood"] == fit_choices(trials, shape="gaussian", lapse=0.0).log_likelihood
     assert trials.distances.max() <= 180
     assert genlaws(*arguments).code == 2
 
@@ -150,11 +149,11 @@ def test_positions_on_a_circle_need_their_period(genlaws, tmp_path):
     ("arguments", "sentence"),
     [
         (("--shape", "cubic"), "shape must be one of"),
-        (("--exponent", "two"), "exponent must be a number or fit; got 'two'"),
-        (("--power", "exponential"), "power must name two shapes"),
-        (("--power", "exponential:cubic"), "power must be one of"),
+        (("--exponent", "two"), "exponent must be a number; got 'two'"),
+        (("--distinguish", "exponential"), "distinguish must name two shapes"),
+        (("--distinguish", "exponential,cubic"), "distinguish must be one of"),
         (("--folds", "1"), "folds must be a whole number"),
-        (("--shape", "constant", "--temperature"), "temperature cannot be fitted here"),
+        (("--shape", "constant", "--temperature", "fit"), "temperature cannot be fitted here"),
         (("--metric", "circle"), "'circle' needs one"),
     ],
 )
@@ -190,7 +189,7 @@ def test_a_fit_that_fails_is_exit_code_1(genlaws, tmp_path, monkeypatch):
     monkeypatch.setattr("genlaws.semanticity.choices.fit.MAX_RESIDUAL", -1.0)
     answer = genlaws(*COMMAND, str(file), "--shape", "exponential", "--json")
     assert answer.code == 1
-    assert answer.out == ""
+    assert answer.json["result"]["converged"] is False
     assert "could not be fitted" in answer.err
 
 
@@ -221,7 +220,7 @@ def test_a_chooser_who_is_always_right_gets_the_limit(genlaws, tmp_path):
     file.write_text("distance_1,distance_2,distance_3,chosen\n" + "\n".join(rows) + "\n", encoding="utf-8")
     answer = genlaws(*COMMAND, str(file), "--shape", "exponential")
     assert answer.code == 0
-    high = fit_choices(read_trials(file)).intervals["resolution"][1]
+    high = fit_choices(read_trials(file), shape="exponential").resolution.high
     assert answer.out.startswith(f"resolution below {high:.4g} (95 % interval; 30 trials)\n")
     assert f"resolution  no best value  [0, {high:.4g}]" in answer.out
     assert "There is no best resolution, only an upper limit" in answer.out

@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
 
 def test_the_numbers_are_means_over_networks_and_changes_are_paired(trained):
     frame, summary = trained
-    found = fine_tune("small", "digits", similarity_weight=WEIGHTS, seeds=(0, 1), epochs=1, most_stimuli=60)
+    found = fine_tune("small", data="digits", similarity_weight=WEIGHTS, seeds=(0, 1), epochs=1, most_stimuli=60)
     for name in ("peak_generalization", "mean_identification", "accuracy"):
         row = summary[(summary["quantity"] == name) & (summary["similarity_weight"] == 1)].iloc[0]
         mean, change = found.estimate(name, 1.0), found.estimate(name, 1.0, compared_with=0.0)

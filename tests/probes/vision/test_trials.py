@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from choice_cases import ends
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Reply
 from genlaws.probes.outcomes import parse_answer, recorded
@@ -268,17 +269,17 @@ def test_a_planted_liking_and_resolution_come_back():
     )
     said = Counter(trial.options[choice] for trial, choice in zip(trials, chosen, strict=True) if choice is not None)
     assert said["triangle"] > 1.3 * option_counts(trials)["triangle"]
-    fit = fit_choices(recorded, "exponential", background=0.0, lapse=0.0, intervals="all")
+    fit = fit_choices(recorded, shape="exponential", background=0.0, lapse=0.0, intervals="all")
     assert fit.converged
     assert 15 <= fit.unparsed_count <= 50
-    low, high = fit.intervals["resolution"]
+    low, high = ends(fit, "resolution")
     assert low < 150.0 < high
     assert high / low < 1.25
     for name in ("square", "star", "triangle"):
-        low, high = fit.intervals[f"offset[{name}]"]
+        low, high = ends(fit, f"offset[{name}]")
         assert low < LIKING[name] < high
-    blind = fit_choices(recorded, "exponential", background=0.0, lapse=0.0, offsets=None)
-    assert blind.resolution > 150.0
+    blind = fit_choices(recorded, shape="exponential", background=0.0, lapse=0.0, offsets=None)
+    assert blind.resolution.value > 150.0
     assert blind.log_likelihood < fit.log_likelihood - 50
 
 

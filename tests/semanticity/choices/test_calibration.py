@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from choice_cases import ends
 from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.model import ChoiceModel, simulate_choices
 from genlaws.semanticity.choices.trials import Trials
@@ -45,10 +46,10 @@ def coverage(shape: str, fits: int, trial_count: int, seed: int) -> dict[str, fl
     for number in range(fits):
         rng = np.random.default_rng([seed, number])
         trials, chooser = draw_trials(trial_count, rng), draw_chooser(shape, rng)
-        fit = fit_choices(simulate_choices(trials, chooser, rng), shape)
+        fit = fit_choices(simulate_choices(trials, chooser, rng), shape=shape)
         assert fit.converged, fit.message
         for name in PARAMETERS:
-            low, high = fit.intervals[name]
+            low, high = ends(fit, name)
             hits[name] += low <= getattr(chooser, name) <= high
     shares = {name: count / fits for name, count in hits.items()}
     print(f"{shape}, {fits} fits to {trial_count} trials: intervals cover {shares}")  # shown with pytest -rP

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from choice_cases import ANSWERS, DEVIANCE, DEVIANCE_ERROR, OFFSETS, SMOOTH, changed, design, planted
+from choice_cases import ANSWERS, DEVIANCE, DEVIANCE_ERROR, OFFSETS, SMOOTH, changed, design, ends, planted
 from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.model import (
     LAPSE,
@@ -29,12 +29,12 @@ NEAR_ITS_LIMIT = 1e-6  # a step of 1e-4 of such a value changes the likelihood b
 @pytest.mark.parametrize("shape", SMOOTH)
 def test_answer_put_back_is_a_flat_top(shape):
     trials, _ = planted(shape)
-    fit = fit_choices(trials, shape, intervals="none")
+    fit = fit_choices(trials, shape=shape, intervals="none")
     assert fit.converged
     assert fit.residual < 1e-6
     assert log_likelihood(trials, fit.model) == pytest.approx(fit.log_likelihood, abs=1e-9)
     for name in ("resolution", "background", "lapse"):
-        value = getattr(fit, name)
+        value = getattr(fit.model, name)
         if value < NEAR_ITS_LIMIT:  # the likelihood then falls from the limit on, and has no flat top
             assert log_likelihood(trials, changed(fit.model, name, 1e-4)) < fit.log_likelihood
             continue
@@ -49,7 +49,7 @@ def test_answer_put_back_is_a_flat_top(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_other_point_is_likelier(shape):
     trials, model = planted(shape, count=300)
-    fit = fit_choices(trials, shape, intervals="none")
+    fit = fit_choices(trials, shape=shape, intervals="none")
     likelihood = ChoiceLikelihood(trials, shape)
     box = make_box(likelihood, np.array([0, 1, 4, 5, 6, 7]))
     rng = np.random.default_rng(3)
@@ -74,16 +74,16 @@ def test_no_other_point_is_likelier(shape):
 @pytest.mark.parametrize("seed", [1, 2])  # the first has a low top with a background for triangles alone
 def test_no_resolution_on_a_fine_grid_is_likelier(shape, seed):
     trials, _ = planted(shape, seed=seed, count=200)
-    fit = fit_choices(trials, shape)
+    fit = fit_choices(trials, shape=shape)
     assert fit.converged
-    low, high = fit.intervals["resolution"]
+    low, high = ends(fit, "resolution")
     if shape == "linear":
         grid, drop = np.geomspace(0.7 * low, 1.4 * high, 70), DEVIANCE / 2
     else:  # for a jump, both sides of the likelihood ratio stay above 1 - √0.95 with 95 %
         steps = np.unique(trials.distances)
         grid, drop = 0.5 * (steps[1:] + steps[:-1]), -np.log(1 - np.sqrt(0.95))
         grid = grid[(grid > 0.8 * low) & (grid < 1.25 * high)]
-    profile = [fit_choices(trials, shape, resolution=float(at), intervals="none").log_likelihood for at in grid]
+    profile = [fit_choices(trials, shape=shape, resolution=float(at), intervals="none").log_likelihood for at in grid]
     assert max(profile) <= fit.log_likelihood + 1e-6
     likely = grid[np.array(profile) > fit.log_likelihood - drop]
     assert low <= likely.min() <= low * 1.03
@@ -93,7 +93,7 @@ def test_no_resolution_on_a_fine_grid_is_likelier(shape, seed):
 @pytest.mark.parametrize("shape", ["linear", "exponential"])
 def test_a_likelier_point_met_on_the_way_becomes_the_maximum(shape, monkeypatch):
     trials, _ = planted(shape)
-    expected = fit_choices(trials, shape)
+    expected = fit_choices(trials, shape=shape)
     maximize = Search.maximize
 
     def stop_short(search: Search) -> Optimum:
@@ -102,12 +102,12 @@ def test_a_likelier_point_met_on_the_way_becomes_the_maximum(shape, monkeypatch)
         return Optimum(point, search.likelihood.value(point), 1.0)
 
     monkeypatch.setattr(Search, "maximize", stop_short)
-    fit = fit_choices(trials, shape)
+    fit = fit_choices(trials, shape=shape)
     assert fit.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-9)
-    assert fit.intervals["background"] == pytest.approx(expected.intervals["background"], rel=1e-3)
+    assert ends(fit, "background") == pytest.approx(ends(expected, "background"), rel=1e-3)
     monkeypatch.setattr("genlaws.semanticity.choices.fit.MAX_RESTARTS", 1)
-    lost = fit_choices(trials, shape)
-    assert np.isnan(lost.intervals["resolution"]).all()
+    lost = fit_choices(trials, shape=shape)
+    assert np.isnan(ends(lost, "resolution")).all()
     assert "found a likelier point" in lost.message
 
 
@@ -115,7 +115,7 @@ def test_a_maximum_on_a_corner_counts_as_found():
     """At these corners the two sides meet, and a point between them is on neither."""
     for seed in (10, 14, 21, 55):
         trials, _ = planted("linear", seed=seed, count=150)
-        fit = fit_choices(trials, "linear", intervals="none")
+        fit = fit_choices(trials, shape="linear", intervals="none")
         assert fit.converged, fit.message
 
 
@@ -123,15 +123,15 @@ def test_a_maximum_on_a_corner_counts_as_found():
 @pytest.mark.parametrize("name", ["resolution", "background", "lapse", "offset[triangle]"])
 def test_the_ends_of_an_interval_have_the_right_deviance(shape, name):
     trials, _ = planted(shape, seed=2, count=1500)
-    fit = fit_choices(trials, shape, intervals=(name,))
-    assert set(fit.intervals) == {name}
-    for end in fit.intervals[name]:
+    fit = fit_choices(trials, shape=shape, intervals=(name,))
+    assert {name for name in fit.estimates if not np.isnan(ends(fit, name)).any()} == {name}
+    for end in ends(fit, name):
         if end in (0.0, np.inf):
             continue
         if name == "offset[triangle]":
             held = _best_with_offset(trials, shape, "triangle", end, fit.model)
         else:
-            held = fit_choices(trials, shape, intervals="none", **{name: end}).log_likelihood
+            held = fit_choices(trials, shape=shape, intervals="none", **{name: end}).log_likelihood
         assert 2 * (fit.log_likelihood - held) == pytest.approx(DEVIANCE, abs=DEVIANCE_ERROR)
 
 
@@ -160,23 +160,25 @@ def test_exact_probabilities_give_the_planted_parameters_back(shape):
     )
     trials = design(5, 800)
     scored = replace(trials, scores=choice_probabilities(trials, model))
-    fit = fit_choices(scored, shape, exponent=1.5, temperature="fit", position_effects="fit", intervals="none")
+    fit = fit_choices(scored, shape=shape, exponent=1.5, temperature="fit", position_effects="fit", intervals="none")
     for name in ("resolution", "background", "temperature", "lapse"):
-        assert getattr(fit, name) == pytest.approx(getattr(model, name), rel=1e-4)
-    assert fit.offsets == pytest.approx(OFFSETS, abs=1e-4)
-    assert fit.position_effects == pytest.approx(model.position_effects, abs=1e-4)
+        assert getattr(fit.model, name) == pytest.approx(getattr(model, name), rel=1e-4)
+    assert fit.model.offsets == pytest.approx(OFFSETS, abs=1e-4)
+    assert fit.model.position_effects == pytest.approx(model.position_effects, abs=1e-4)
     assert "count as one choice each" in fit.message
     if shape == "power-law":
-        free = fit_choices(scored, shape, exponent="fit", temperature=0.8, position_effects="fit", intervals="none")
-        assert free.exponent == pytest.approx(1.5, rel=1e-3)
+        free = fit_choices(
+            scored, shape=shape, exponent="fit", temperature=0.8, position_effects="fit", intervals="none"
+        )
+        assert free.model.exponent == pytest.approx(1.5, rel=1e-3)
 
 
 def test_a_choice_is_a_score_of_one():
     trials, _ = planted("exponential")
     scored = replace(trials, scores=trials.answers, chosen=np.full(trials.trial_count, -1))
-    chosen, as_scores = fit_choices(trials), fit_choices(scored)
+    chosen, as_scores = fit_choices(trials, shape="exponential"), fit_choices(scored, shape="exponential")
     assert as_scores.log_likelihood == pytest.approx(chosen.log_likelihood, abs=1e-9)
-    assert as_scores.intervals["resolution"] == pytest.approx(chosen.intervals["resolution"], rel=1e-6)
+    assert ends(as_scores, "resolution") == pytest.approx(ends(chosen, "resolution"), rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -190,14 +192,14 @@ def test_a_biased_but_sharp_chooser_is_not_called_blurred(seed):
     trials = simulate_choices(trials, model, rng)
     triangles = trials.options[np.arange(600), trials.chosen] == ANSWERS.index("triangle")
     assert 0.5 < triangles.mean() < 0.7
-    fit = fit_choices(trials, "exponential", intervals=("resolution", "offset[triangle]"))
-    low, high = fit.intervals["resolution"]
+    fit = fit_choices(trials, shape="exponential", intervals=("resolution", "offset[triangle]"))
+    low, high = ends(fit, "resolution")
     assert low <= 8.0 <= high
     assert high < 12.0
-    assert fit.intervals["offset[triangle]"][0] <= 5.0 <= fit.intervals["offset[triangle]"][1]
+    assert ends(fit, "offset[triangle]")[0] <= 5.0 <= ends(fit, "offset[triangle]")[1]
     # What the offsets are for: without them the same answers look more than twice as blurred, with confidence.
-    blurred = fit_choices(trials, "exponential", offsets=None)
-    assert blurred.intervals["resolution"][0] > 2 * 8.0
+    blurred = fit_choices(trials, shape="exponential", offsets=None)
+    assert ends(blurred, "resolution")[0] > 2 * 8.0
     assert blurred.aic > fit.aic + 100
     assert blurred.offsets == {}
 
@@ -210,27 +212,27 @@ def test_planted_effects_of_the_place_are_found():
     )
     trials = simulate_choices(trials, ChoiceModel("gaussian", 22.0, 0.05, position_effects=effects), rng)
     names = tuple(f"position[{i}]" for i in (2, 3, 4))
-    fit = fit_choices(trials, "gaussian", position_effects="fit", lapse=0.0, intervals=names)
+    fit = fit_choices(trials, shape="gaussian", position_effects="fit", lapse=0.0, intervals=names)
     for name, effect in zip(names, effects[1:], strict=True):
-        low, high = fit.intervals[name]
+        low, high = ends(fit, name)
         assert low <= effect <= high
         assert high - low < 0.5
-    assert fit.position_effects[0] == 0.0
-    without = fit_choices(trials, "gaussian", lapse=0.0, intervals="none")
+    assert fit.model.position_effects[0] == 0.0
+    without = fit_choices(trials, shape="gaussian", lapse=0.0, intervals="none")
     assert without.position_effects == ()
     assert fit.log_likelihood > without.log_likelihood + 20
 
 
 def test_intervals_touch_the_end_of_the_range():
     trials, _ = planted("exponential", background=0.0, lapse=0.0)
-    fit = fit_choices(trials)
-    assert fit.intervals["background"][0] == 0.0
-    assert fit.intervals["lapse"][0] == 0.0
-    assert 0 < fit.intervals["lapse"][1] < 0.2
+    fit = fit_choices(trials, shape="exponential")
+    assert ends(fit, "background")[0] == 0.0
+    assert ends(fit, "lapse")[0] == 0.0
+    assert 0 < ends(fit, "lapse")[1] < 0.2
     guessing = simulate_choices(trials, ChoiceModel("exponential", 22.0, lapse=1.0), 4)
-    nothing = fit_choices(guessing, offsets=None)
-    assert nothing.intervals["lapse"][1] == 1.0
-    assert nothing.intervals["background"][1] == np.inf
+    nothing = fit_choices(guessing, shape="exponential", offsets=None)
+    assert ends(nothing, "lapse")[1] == 1.0
+    assert ends(nothing, "background")[1] == np.inf
     assert nothing.log_likelihood - nothing.chance_log_likelihood < 8  # three parameters gain 1.5 on average
 
 
@@ -238,7 +240,7 @@ def test_fixed_values_are_kept_and_not_counted():
     trials, _ = planted("power-law")
     fit = fit_choices(
         trials,
-        "power-law",
+        shape="power-law",
         background=0.07,
         exponent=1.3,
         temperature=0.9,
@@ -246,21 +248,26 @@ def test_fixed_values_are_kept_and_not_counted():
         offsets={name: 0.1 * i for i, name in enumerate(ANSWERS)},
         position_effects=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
     )
-    assert (fit.background, fit.exponent, fit.temperature, fit.lapse) == pytest.approx((0.07, 1.3, 0.9, 0.0))
-    assert fit.offsets == pytest.approx({"circle": 0.0, "square": 0.1, "star": 0.2, "triangle": 0.3})
-    assert fit.position_effects == pytest.approx((0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
+    assert (fit.model.background, fit.model.exponent, fit.model.temperature, fit.model.lapse) == pytest.approx(
+        (0.07, 1.3, 0.9, 0.0)
+    )
+    assert fit.model.offsets == pytest.approx({"circle": 0.0, "square": 0.1, "star": 0.2, "triangle": 0.3})
+    assert fit.model.position_effects == pytest.approx((0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
     assert fit.fitted == ("resolution",)
-    assert set(fit.intervals) == {"resolution"}
+    assert {name for name in fit.estimates if not np.isnan(ends(fit, name)).any()} == {"resolution"}
     assert fit.parameter_count == 1
     assert fit.aic == pytest.approx(2 - 2 * fit.log_likelihood)
 
 
 def test_scaled_distances_scale_the_resolution_and_nothing_else():
     trials, _ = planted("exponential")
-    fit, scaled = fit_choices(trials), fit_choices(replace(trials, distances=1000 * trials.distances))
-    assert scaled.resolution == pytest.approx(1000 * fit.resolution, rel=1e-5)
-    assert scaled.intervals["resolution"] == pytest.approx([1000 * e for e in fit.intervals["resolution"]], rel=1e-3)
-    assert scaled.background == pytest.approx(fit.background, rel=1e-4)
+    fit, scaled = (
+        fit_choices(trials, shape="exponential"),
+        fit_choices(replace(trials, distances=1000 * trials.distances), shape="exponential"),
+    )
+    assert scaled.model.resolution == pytest.approx(1000 * fit.model.resolution, rel=1e-5)
+    assert ends(scaled, "resolution") == pytest.approx([1000 * e for e in ends(fit, "resolution")], rel=1e-3)
+    assert scaled.model.background == pytest.approx(fit.model.background, rel=1e-4)
     assert scaled.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-8)
 
 
@@ -268,10 +275,10 @@ def test_scaled_distances_scale_the_resolution_and_nothing_else():
 def test_trials_twice_over_double_the_likelihood_and_narrow_the_interval(shape):
     trials, _ = planted(shape, count=400)
     twice = trials.take(np.r_[0:400, 0:400])
-    fit, double = fit_choices(trials, shape), fit_choices(twice, shape)
+    fit, double = fit_choices(trials, shape=shape), fit_choices(twice, shape=shape)
     assert double.log_likelihood == pytest.approx(2 * fit.log_likelihood, rel=1e-9)
-    assert double.resolution == pytest.approx(fit.resolution, rel=1e-5)
-    width, half = (np.ptp(np.log(found.intervals["resolution"])) for found in (fit, double))
+    assert double.model.resolution == pytest.approx(fit.model.resolution, rel=1e-5)
+    width, half = (np.ptp(np.log(ends(found, "resolution"))) for found in (fit, double))
     if shape == "exponential":
         assert width / half == pytest.approx(np.sqrt(2), rel=0.1)
     assert half <= width

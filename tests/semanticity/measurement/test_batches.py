@@ -8,8 +8,8 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.semanticity import similarity
 from genlaws.semanticity.measurement import pairs
-from genlaws.semanticity.measurement.batches import MIN_BATCHES
-from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR, measure
+from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR, GIB, measure
+from genlaws.semanticity.measurement.sets import MIN_BATCHES
 from genlaws.semanticity.theory import finite_sets
 
 # Standard errors allowed to a mean over batches or seeds.
@@ -19,7 +19,7 @@ QUICK = {"items": (2,), "intervals": False, "fronts": False}
 
 
 def room_for(count):
-    return float(BYTES_PER_PAIR * count**2)
+    return float(BYTES_PER_PAIR * count**2) / GIB
 
 
 def around(x, y):
@@ -75,7 +75,7 @@ def test_thirty_batches_give_the_whole():
         assert 0 < error < 1e-3
         assert abs(estimate.value - expected) < SIGMAS * error
     for test in ("generalization", "identification"):  # one meaning of ±: also in the curve over items
-        first, same = found.item_estimates(test)[0], getattr(found, test)
+        first, same = getattr(found.items, test)[0], getattr(found, test)
         assert (first.low, first.high, first.count) == pytest.approx((same.low, same.high, same.count))
     assert found.fit.shape == "exponential"
     assert found.fit.resolution.value == pytest.approx(0.2, rel=0.01)
@@ -107,8 +107,8 @@ def test_one_batch_that_is_the_whole_is_exact():
     assert (whole.exact, halves.exact) == (True, False)
     assert (halves.batch_count, halves.batch_size) == (2, 30)
     assert whole.items.item_count.tolist() == halves.items.item_count.tolist() == [2, 3, 5]
-    assert np.isfinite(halves.items.generalization_error).all()
-    np.testing.assert_allclose(halves.items.generalization, whole.items.generalization, atol=0.05)
+    assert np.isfinite(halves.to_frame().generalization_low).all()
+    np.testing.assert_allclose(halves.to_frame().generalization, whole.to_frame().generalization, atol=0.05)
 
 
 def test_precision_stops_early():
@@ -139,8 +139,8 @@ def test_profile_items_ball_and_fronts_of_batches():
     assert found.fit.resolution.low <= 0.2 * 1.01
     assert found.fit.resolution.value == pytest.approx(0.2, rel=0.01)
     assert found.profile.pair_count.sum() == 10 * 100 * 99
-    np.testing.assert_allclose(found.items.identification, whole.items.identification, atol=0.02)
-    assert (found.items.generalization_error > 0).all()
+    np.testing.assert_allclose(found.to_frame().identification, whole.to_frame().identification, atol=0.02)
+    assert (found.to_frame().generalization_low < found.to_frame().generalization).all()
     assert found.items.probe_count == 1000
     assert found.ball_mass == pytest.approx(whole.ball_mass, rel=0.1)
     # Of the first batch alone.
@@ -179,7 +179,7 @@ def test_batches_with_ties_zeros_and_dropped_sets():
         found = measure(z, similarity=step, positions=z[:, 0], ties=ties, **options)
         assert 0 < found.tied_fraction < 1
         assert 0 < found.zero_fraction < 1
-        assert np.isfinite(found.items.generalization).all()
+        assert np.isfinite(found.to_frame().generalization).all()
         assert "of triples have two items equally near" in found.message
         assert "no similarity at all" in found.message
     # Only two distances: without ties nothing is left to judge, and nothing warns.
@@ -199,7 +199,7 @@ def test_batches_with_ties_zeros_and_dropped_sets():
 
 
 def test_an_array_on_disk_is_read_batch_by_batch(tmp_path):
-    n, memory = 200_000, 32 * 2**20
+    n, memory = 200_000, 1 / 32
     rng = np.random.default_rng(0)
     x = rng.random(n)
     z = np.concatenate([np.cos(2 * np.pi * x)[:, None], rng.normal(size=(n, 15))], axis=1).astype(np.float32)
@@ -211,8 +211,8 @@ def test_an_array_on_disk_is_read_batch_by_batch(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # The embeddings alone would take 12 MiB as they are and 24 MiB in double precision.
-    assert peak < memory
-    assert found.batch_size == int(np.sqrt(memory / BYTES_PER_PAIR))
+    assert peak < memory * GIB
+    assert found.batch_size == int(np.sqrt(memory * GIB / BYTES_PER_PAIR))
     assert found.batch_count == 4
     assert 0.5 < found.generalization.value < 0.6
 
@@ -229,7 +229,7 @@ def test_a_matrix_on_disk_is_read_batch_by_batch(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # Besides pairs there are blocks of 2 MiB; one matrix alone would take 9 MiB as it is and 17 in double precision.
-    assert peak < memory + 2**22 < n**2 * 4
+    assert peak < memory * GIB + 2**22 < n**2 * 4
     assert found.fit.resolution.value == pytest.approx(0.2, rel=0.02)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity.measurement import whole_set
+from genlaws.semanticity.measurement import sets
 from genlaws.semanticity.measurement.measure import measure
 
 QUICK = {"items": (2,), "intervals": False, "fronts": False}
@@ -21,7 +21,7 @@ def shifted(n=60, seed=0, shift=3.0):
 
 
 @pytest.mark.parametrize("name", ["cosine", "relu-dot"])
-@pytest.mark.parametrize("options", [{}, {"memory": 176 * 30**2, "batch_size": 30}])
+@pytest.mark.parametrize("options", [{}, {"memory": 176 * 30**2 / 2**30, "batch_size": 30}])
 def test_a_large_mean_that_hides_what_is_told_apart_is_said(name, options):
     x, z = shifted()
     raw = measure(z, positions=x, metric="circle", similarity=name, **QUICK, **options)
@@ -60,7 +60,7 @@ def test_a_mean_that_hides_nothing_is_not_said():
 
 def test_a_large_set_is_centered_in_part_to_see_what_it_changes(monkeypatch):
     x, z = shifted(90)
-    monkeypatch.setattr(whole_set, "MAX_CENTERED", 40)
+    monkeypatch.setattr(sets, "MAX_CENTERED", 40)
     found = measure(z, positions=x, metric="circle", **QUICK)
     then = float(re.search(r"generalization is (0\.\d+) instead", found.message)[1])
     whole = measure(z, positions=x, metric="circle", center=True, **QUICK).generalization.value

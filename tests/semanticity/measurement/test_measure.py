@@ -59,8 +59,8 @@ def values(measured):
             [measured.identification.low, measured.fit.resolution.value, measured.fit.background.value],
             [measured.fit.amplitude, measured.fit.explained, measured.ball_mass, measured.ball_mass_variance],
             [items.collapse_constant, measured.distance_to_constant_front, measured.zero_fraction],
-            items.generalization,
-            items.identification,
+            measured.to_frame().generalization,
+            measured.to_frame().identification,
             profile.similarity,
             profile.distance,
         ]
@@ -133,8 +133,8 @@ def test_the_set_itself_agrees_with_the_exact_engine_of_the_theory():
     planted = similarity("linear", 0.17, background=0.02)
     measured = measure_planted(x, planted, items=(2, 3, 5, 10, 29), intervals=False)
     s, i = stimulus_set(around(x)).probabilities(planted, (2, 3, 5, 10, 29))
-    np.testing.assert_allclose(measured.items.generalization, s, atol=ROUNDING)
-    np.testing.assert_allclose(measured.items.identification, i, atol=ROUNDING)
+    np.testing.assert_allclose(measured.to_frame().generalization, s, atol=ROUNDING)
+    np.testing.assert_allclose(measured.to_frame().identification, i, atol=ROUNDING)
     assert measured.generalization.value == pytest.approx(s[0], abs=ROUNDING)
 
 
@@ -172,12 +172,13 @@ def test_permuted_distances_give_chance():
     x, z = embeddings(300)
     shuffled = np.random.default_rng(4).permutation(x)
     measured = measure(z, positions=shuffled, metric="circle", items=(2, 3, 5, 10), fronts=False)
-    items = measured.items
-    assert (items.generalization_error > 0).all()
-    assert (np.abs(items.generalization - 1 / items.item_count) < SIGMAS * items.generalization_error).all()
+    table = measured.to_frame()
+    error = (table.generalization_high - table.generalization) / 1.968  # 299 degrees of freedom
+    assert (error > 0).all()
+    assert (np.abs(table.generalization - 1 / table.item_count) < SIGMAS * error).all()
     # The true order is far from chance, so the test above can fail.
     there = measure(z, positions=x, metric="circle", **QUICK)
-    assert there.generalization.value - 0.5 > 10 * SIGMAS * items.generalization_error[0]
+    assert there.generalization.value - 0.5 > 10 * SIGMAS * error[0]
 
 
 @pytest.mark.parametrize("ties", ["split", "drop"])
@@ -285,9 +286,9 @@ def test_similarities_without_a_profile(g, named):
     measured = measure(g, similarity="precomputed", positions=x, metric="circle")
     assert measured.generalization.value == 0.5
     assert measured.identification.value == named
-    np.testing.assert_allclose(measured.items.generalization, 1 / measured.items.item_count, atol=ROUNDING)
+    np.testing.assert_allclose(measured.to_frame().generalization, 1 / measured.items.item_count, atol=ROUNDING)
     expected = 1.0 if named == 1 else 1 / measured.items.item_count
-    np.testing.assert_allclose(measured.items.identification, expected, atol=ROUNDING)
+    np.testing.assert_allclose(measured.to_frame().identification, expected, atol=ROUNDING)
     assert measured.items.collapse_constant == (np.inf if named == 1 else 1)
     assert np.isnan([measured.fit.resolution.value, measured.ball_mass, measured.distance_to_front]).all()
     assert np.isnan(measured.fit.explained)
@@ -295,7 +296,7 @@ def test_similarities_without_a_profile(g, named):
     assert why in measured.fit.why_none
     assert f"No resolution: {measured.fit.why_none}." in measured.message
     assert ("100 % of pairs have no similarity" in measured.message) == (not g.all())
-    assert str(measured).endswith(f"no resolution: {measured.fit.why_none}")
+    assert measured.line().endswith(f"no resolution: {measured.fit.why_none}")
 
 
 def test_a_very_fine_gaussian_is_free_of_warnings():
@@ -327,13 +328,13 @@ def test_number_types_and_shapes_of_embeddings():
 def test_large_sets_take_the_promised_memory():
     import tracemalloc
 
-    from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR
+    from genlaws.semanticity.measurement.measure import BYTES_PER_PAIR, GIB
 
     n = 1000
     x, z = embeddings(n, dimension=3)
     tracemalloc.start()
     # Thresholds take the most memory: their curve has as many points as there are pairs.
-    measure(z, positions=x, metric="circle", similarity="threshold", items=(2,), memory=BYTES_PER_PAIR * n**2)
+    measure(z, positions=x, metric="circle", similarity="threshold", items=(2,), memory=BYTES_PER_PAIR * n**2 / GIB)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.5 * BYTES_PER_PAIR < peak / n**2 < BYTES_PER_PAIR
@@ -373,7 +374,7 @@ def test_parts_that_are_not_asked_for_are_left_out():
 def test_a_measurement_prints_and_tabulates():
     x, z = embeddings(30)
     measured = measure(z, positions=x, metric="circle", items=(2, 5))
-    assert str(measured).startswith("generalization 0.")
+    assert measured.line().startswith("generalization 0.")
     assert "±" in str(measured)
     frame = measured.to_frame()
     assert frame["item_count"].tolist() == [2, 5]

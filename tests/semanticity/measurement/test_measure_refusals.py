@@ -95,7 +95,7 @@ WRONG = [
     (Z, {**ON_CIRCLE, "positions": np.linspace(0, 6, len(Z))}, "places from 0 to 6. Give the period (2π for radians"),
     (Z, {"seed": -1, **ON_CIRCLE}, "seed must be a whole number"),
     (Z, {"memory": 0.0, **ON_CIRCLE}, "memory must be positive"),
-    (Z, {"memory": 100.0, **ON_CIRCLE}, "memory must hold 9 stimuli"),
+    (Z, {"memory": 1e-6, **ON_CIRCLE}, "memory must be at least 1.3e-05 GiB, for 9 stimuli"),
     (Z, {"memory": "1 GiB", **ON_CIRCLE}, "memory must be a real number"),
     (Z, {"batch_size": 3, **ON_CIRCLE}, "batch_size must be a whole number"),
     (Z, {"batch_count": 1, **ON_CIRCLE}, "batch_count must be a whole number"),

@@ -126,7 +126,7 @@ def test_a_metric_is_the_same_as_its_distances(metric):
         measure(z, positions=positions, metric=metric, **quick),
         measure(z, distances=d - np.diag(np.diag(d)), **quick),
     )
-    np.testing.assert_allclose(one.items.generalization, other.items.generalization, atol=1e-12)
+    np.testing.assert_allclose(one.to_frame().generalization, other.to_frame().generalization, atol=1e-12)
     assert (one.tied_fraction > 0) == (metric == "tree")
 
 

@@ -1,9 +1,11 @@
 """Both tests on a finite set: against enumeration of every trial, and errors against repeated draws."""
 
 import itertools
+import operator
 
 import numpy as np
 import pytest
+from scipy import special
 
 from genlaws.core.estimate import from_standard_error
 from genlaws.semanticity import circle, segment, similarity
@@ -21,6 +23,15 @@ COVERED = (0.90, 0.99)
 
 def set_of(g, d, ties="split", tolerance=0.0):
     return MeasuredSet(np.asarray(g, dtype=float), np.asarray(d, dtype=float), ties, tolerance)
+
+
+def values(estimates):
+    return [one.value for one in estimates]
+
+
+def errors(estimates):
+    """Return standard errors: half the intervals in units of Student's t."""
+    return [(one.high - one.low) / 2 / special.stdtrit(one.count - 1, 0.975) for one in estimates]
 
 
 def curve(stimuli, items, **options):
@@ -74,8 +85,8 @@ def test_every_trial_of_nine_stimuli(seed, ties):
     measured = curve(set_of(g, d, ties), (2, 3, 5, 8))
     for place, n in enumerate((2, 3, 5, 8)):
         s, i = enumerated(g, d, n, ties)
-        assert measured.generalization[place] == pytest.approx(s, abs=ENUMERATED, nan_ok=True)
-        assert measured.identification[place] == pytest.approx(i, abs=ENUMERATED)
+        assert measured.generalization[place].value == pytest.approx(s, abs=ENUMERATED, nan_ok=True)
+        assert measured.identification[place].value == pytest.approx(i, abs=ENUMERATED)
 
 
 def test_ties_are_counted():
@@ -116,10 +127,10 @@ def test_only_tied_items_leave_nothing_to_judge():
     g, _ = awkward_set(0)
     everywhere = 1.0 - np.eye(9)
     split, drop = (curve(set_of(g, everywhere, ties), (2, 3)) for ties in ("split", "drop"))
-    assert split.generalization.tolist() == pytest.approx([1 / 2, 1 / 3], abs=ENUMERATED)
-    assert np.isnan(drop.generalization).all()
-    assert np.isnan(drop.generalization_error).all()
-    np.testing.assert_array_equal(split.identification, drop.identification)
+    assert values(split.generalization) == pytest.approx([1 / 2, 1 / 3], abs=ENUMERATED)
+    assert np.isnan(values(drop.generalization)).all()
+    assert np.isnan(errors(drop.generalization)).all()
+    np.testing.assert_array_equal(values(split.identification), values(drop.identification))
 
 
 # --- many items -------------------------------------------------------------------------------------------------------
@@ -138,7 +149,7 @@ def test_the_collapse_constant_is_the_limit():
     assert found.collapse_constant == pytest.approx(probabilities(circle(), planted).collapse_constant, rel=0.05)
     # n p_I tends to the constant as 1/n; at 60 of 200 items the line through the last points is near it.
     assert found.fitted_constant == pytest.approx(found.collapse_constant, rel=0.02)
-    assert abs(60 * found.identification[-1] - found.collapse_constant) > 0.03 * found.collapse_constant
+    assert abs(60 * found.identification[-1].value - found.collapse_constant) > 0.03 * found.collapse_constant
 
 
 def test_one_count_of_items_has_no_fitted_constant():
@@ -157,12 +168,12 @@ def test_a_costly_curve_uses_a_part_of_the_probes(monkeypatch):
     part = curve(set_of(planted(d), d), (2, 3, 10))
     assert 8 <= part.probe_count < 150
     # Two items never need a part; more are near the whole, within the spread over probes.
-    assert part.generalization[0] == whole.generalization[0]
-    assert (part.generalization[1:] != whole.generalization[1:]).all()
-    np.testing.assert_allclose(part.identification[1:], whole.identification[1:], atol=0.02)
+    assert part.generalization[0].value == whole.generalization[0].value
+    assert all(map(operator.ne, values(part.generalization)[1:], values(whole.generalization)[1:]))
+    np.testing.assert_allclose(values(part.identification), values(whole.identification), atol=0.02)
     # Subsamples would cost too much as well.
-    assert np.isnan(part.generalization_error[1:]).all()
-    assert np.isfinite(part.generalization_error[0])
+    assert np.isnan(errors(part.generalization)[1:]).all()
+    assert np.isfinite(errors(part.generalization)[0])
 
 
 def test_faint_similarities_do_not_stop_the_count_of_costs():
@@ -170,7 +181,7 @@ def test_faint_similarities_do_not_stop_the_count_of_costs():
     np.fill_diagonal(g, 1e300)
     d = on_line(np.random.default_rng(0), 12)
     found = curve(set_of(g, d), (2, 3))
-    np.testing.assert_allclose(found.identification, 1, atol=ENUMERATED)
+    np.testing.assert_allclose(values(found.identification), 1, atol=ENUMERATED)
 
 
 # --- errors against repeated draws ------------------------------------------------------------------------------------
@@ -213,7 +224,7 @@ def test_errors_of_many_items_are_those_of_repeated_draws():
         pair = two_items(others, "split")
         curves.append(item_curve(stimuli, others, pair, (2, 3, 5), rng, errors=draw < 8))
     for name in ("generalization", "identification"):
-        spread = np.std([getattr(one, name) for one in curves], axis=0, ddof=1)
-        predicted = np.mean([getattr(one, f"{name}_error") for one in curves[:8]], axis=0)
+        spread = np.std([values(getattr(one, name)) for one in curves], axis=0, ddof=1)
+        predicted = np.mean([errors(getattr(one, name)) for one in curves[:8]], axis=0)
         # Forty draws give the spread to 11 %, and eight times forty subsamples the error to 4 %.
         np.testing.assert_allclose(predicted, spread, rtol=0.3)

@@ -76,8 +76,8 @@ def test_a_threshold_is_a_step_function(threshold):
     curve = found.threshold_curve
     used = curve.threshold[curve.best] if threshold is None else threshold
     stepped = measure(z, similarity=lambda one, _: (lengths(one) <= used).astype(float), **options)
-    np.testing.assert_allclose(found.items.generalization, stepped.items.generalization, atol=ROUNDING)
-    np.testing.assert_allclose(found.items.identification, stepped.items.identification, atol=ROUNDING)
+    np.testing.assert_allclose(found.to_frame().generalization, stepped.to_frame().generalization, atol=ROUNDING)
+    np.testing.assert_allclose(found.to_frame().identification, stepped.to_frame().identification, atol=ROUNDING)
     assert found.generalization.value == pytest.approx(curve.generalization[curve.at(used)], abs=ROUNDING)
     assert stepped.threshold_curve is None
     if threshold is None:

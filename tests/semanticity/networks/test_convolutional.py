@@ -36,7 +36,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def tuned(images):
-    return fine_tune("small", images, similarity_weight=(0.0, 0.4), seeds=(3, 5), epochs=3, batch_size=16)
+    return fine_tune("small", data=images, similarity_weight=(0.0, 0.4), seeds=(3, 5), epochs=3, batch_size=16)
 
 
 # --- the loss -------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_running_averages_are_kept_for_each_network(images, tuned):
 
 
 def test_a_network_alone_is_the_same_as_in_a_stack(images, tuned):
-    alone = fine_tune("small", images, similarity_weight=0.4, seeds=(5,), epochs=3, batch_size=16)
+    alone = fine_tune("small", data=images, similarity_weight=0.4, seeds=(5,), epochs=3, batch_size=16)
     np.testing.assert_allclose(alone.features[0], tuned.features[3], atol=ROUNDING)
     assert alone.accuracy[0] == tuned.accuracy[3]
 
@@ -151,24 +151,24 @@ def test_a_stopped_training_goes_on_from_its_checkpoint(images, tuned, tmp_path)
     file = tmp_path / "half.npz"
     given = {"similarity_weight": (0.0, 0.4), "seeds": (3, 5), "epochs": 3, "batch_size": 16}
     with pytest.raises(StoppedError):
-        fine_tune("small", images, checkpoint=Stops(file, every=4), **given)
+        fine_tune("small", data=images, checkpoint=Stops(file, every=4), **given)
     assert file.exists()
-    again = fine_tune("small", images, checkpoint=Checkpoint(file, every=4), **given)
+    again = fine_tune("small", data=images, checkpoint=Checkpoint(file, every=4), **given)
     assert again.features.tolist() == tuned.features.tolist()
     assert not file.exists()
     with pytest.raises(StoppedError):
-        fine_tune("small", images, checkpoint=Stops(file, every=4), **given)
+        fine_tune("small", data=images, checkpoint=Stops(file, every=4), **given)
     other = clustered_distances(images.images, images.classes) + 1.0 - np.eye(CLASSES)
     with pytest.raises(ValueError, match="belongs to another training"):
-        fine_tune("small", images, distances=other, checkpoint=Checkpoint(file, every=4), **given)
+        fine_tune("small", data=images, distances=other, checkpoint=Checkpoint(file, every=4), **given)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("path", ["eager", "graph"])
 def test_a_graphics_card_computes_the_same(images, tuned, path):
     given = {"similarity_weight": (0.0, 0.4), "seeds": (3, 5), "epochs": 3, "batch_size": 16}
-    found = fine_tune("small", images, device="cuda", path=path, **given)
-    assert found.training.computed.path == path
+    found = fine_tune("small", data=images, device="cuda", path=path, **given)
+    assert found.path == path
     np.testing.assert_allclose(found.features, tuned.features, atol=ROUNDING)
 
 
@@ -182,7 +182,7 @@ def test_a_broken_network_leaves_the_others_alone(images, tuned, monkeypatch):
         return found
 
     monkeypatch.setattr(convolutional, "_networks", one_broken)
-    found = fine_tune("small", images, similarity_weight=(0.0, 0.4), seeds=(3, 5), epochs=3, batch_size=16)
+    found = fine_tune("small", data=images, similarity_weight=(0.0, 0.4), seeds=(3, 5), epochs=3, batch_size=16)
     assert found.failed.tolist() == [True, False, False, False]
     np.testing.assert_array_equal(found.features[1:], tuned.features[1:])
     assert np.isnan(found.features[0]).all()
@@ -212,7 +212,7 @@ def test_a_users_module_is_never_changed(images):
     torch.manual_seed(0)
     mine = UsersNetwork().train()
     before, generator = copy.deepcopy(mine.state_dict()), torch.get_rng_state()
-    found = fine_tune(mine, images, similarity_weight=0.5, seeds=(0, 1), epochs=2, batch_size=20)
+    found = fine_tune(mine, data=images, similarity_weight=0.5, seeds=(0, 1), epochs=2, batch_size=20)
     assert torch.equal(torch.get_rng_state(), generator)
     assert mine.training
     assert mine.drop.p == 0.5
@@ -238,14 +238,14 @@ def test_the_trained_extractor_gives_the_features_that_were_tested(images, tuned
 
 
 def test_networks_of_a_seed_start_alike_whatever_the_weight(images):
-    found = fine_tune("small", images, similarity_weight=(0.0, 1.0), seeds=(7, 8), epochs=0, batch_size=16)
+    found = fine_tune("small", data=images, similarity_weight=(0.0, 1.0), seeds=(7, 8), epochs=0, batch_size=16)
     assert found.features[0].tolist() == found.features[2].tolist()
     assert found.features[0].tolist() != found.features[1].tolist()
     assert found.estimate("peak_generalization", 1.0, compared_with=0.0).value == 0.0
 
 
 def test_the_easy_images_are_learned_and_the_distances_matched(images):
-    found = fine_tune("small", images, similarity_weight=(0.0, 1.0), seeds=(0, 1), epochs=40, batch_size=20)
+    found = fine_tune("small", data=images, similarity_weight=(0.0, 1.0), seeds=(0, 1), epochs=40, batch_size=20)
     frame = found.to_frame()
     assert frame["accuracy"][frame["similarity_weight"] == 0].min() == 1.0
     assert frame["nearest_mean_accuracy"].min() > 0.9
@@ -257,7 +257,7 @@ def test_the_easy_images_are_learned_and_the_distances_matched(images):
 
 
 def test_no_more_stimuli_than_wanted_are_tested_and_always_the_same(images, tuned):
-    some = fine_tune("small", images, similarity_weight=0.4, seeds=(5,), epochs=3, batch_size=16, most_stimuli=12)
+    some = fine_tune("small", data=images, similarity_weight=0.4, seeds=(5,), epochs=3, batch_size=16, most_stimuli=12)
     assert some.features.shape == (1, 12, 32)
     assert some.tests[0].stimulus_count == 12
     np.testing.assert_allclose(some.features[0], tuned.features[3][some.stimuli], atol=ROUNDING)

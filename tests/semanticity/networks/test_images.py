@@ -106,7 +106,7 @@ def test_birds_are_fine_tuned_on_their_tree(bird_folder, tmp_path):
     images = load_images(bird_folder, image_size=8, held_out=0.5)
     found = fine_tune(
         "small",
-        images,
+        data=images,
         tree=tmp_path / "tree.nwk",
         leaf_names=read_leaf_names(table),
         similarity_weight=0.5,

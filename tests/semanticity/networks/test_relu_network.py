@@ -8,9 +8,16 @@ from genlaws.core.errors import InputError
 from genlaws.ensembles import Checkpoint, Differentiated, streams
 from genlaws.ensembles.architecture import Workspace
 from genlaws.semanticity import measure
-from genlaws.semanticity.networks.relu import SIMILARITY_FLOOR, ReluNetwork, draw_relu_trials, train_relu_networks
+from genlaws.semanticity.networks.relu import (
+    SIMILARITY_FLOOR,
+    ProfileMeans,
+    ReluNetwork,
+    StackedTests,
+    draw_relu_trials,
+    train_relu_networks,
+    untied_triples,
+)
 from genlaws.semanticity.networks.relu_runs import linear_front
-from genlaws.semanticity.networks.stacked_tests import ProfileMeans, StackedTests, untied_triples
 from genlaws.semanticity.theory.finite_sets import sort_others, stimulus_distances, tuple_probabilities
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.stimulus_sets import stimulus_set
@@ -63,7 +70,7 @@ def test_stacked_tests_are_those_of_every_triple(name):
 def test_stacked_tests_do_not_depend_on_how_many_triples_are_held_at_once(monkeypatch):
     d, g = SETS["circle"], torch.rand(7, 11, 11, dtype=torch.float64) + 0.1
     together = StackedTests(d)(g)
-    monkeypatch.setattr("genlaws.semanticity.networks.stacked_tests.TRIPLES_AT_ONCE", 1)
+    monkeypatch.setattr("genlaws.semanticity.networks.relu.TRIPLES_AT_ONCE", 1)
     for one, other in zip(StackedTests(d)(g), together, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=ROUNDING)
 

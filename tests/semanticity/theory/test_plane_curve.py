@@ -5,7 +5,7 @@ import pytest
 
 from genlaws.semanticity import linear_on_circle
 from genlaws.semanticity.networks.relu_runs import linear_front
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
 CHORD = 1.5e-6  # by which the pieces of the curve leave it
 
@@ -35,7 +35,7 @@ def test_sign_says_on_which_side():
 def test_distance_does_not_depend_on_how_many_points_are_held_at_once(monkeypatch):
     curve, points = linear_front(), np.random.default_rng(1).uniform(0.5, 0.9, (2, 4, 7))
     together = curve.distance(*points)
-    monkeypatch.setattr("genlaws.semanticity.theory.plane_curve.BLOCK_SIZE", 1)
+    monkeypatch.setattr("genlaws.semanticity.theory.tradeoff.BLOCK_SIZE", 1)
     np.testing.assert_array_equal(curve.distance(*points), together)
 
 

@@ -32,7 +32,7 @@ def test_a_cell_is_the_network_of_its_number_and_not_of_its_seed(few):
     first, again = convolutional_runs([one, one], [1, 2])
     assert first["peak_generalization"] == again["peak_generalization"]
     expected = fine_tune(
-        "small", few["data"], similarity_weight=0.25, seeds=(4,), epochs=2, batch_size=10, most_stimuli=600
+        "small", data=few["data"], similarity_weight=0.25, seeds=(4,), epochs=2, batch_size=10, most_stimuli=600
     )
     for name in ("accuracy", "peak_generalization", "mean_identification"):
         assert first[name] == expected.values(name)[0]

@@ -10,9 +10,8 @@ from killed_stack import EVERY, kill_sweep
 from sweep_trials import contents
 
 from genlaws.core.errors import InputError
-from genlaws.semanticity.networks.relu import train_relu_networks
+from genlaws.semanticity.networks.relu import StackedTests, train_relu_networks
 from genlaws.semanticity.networks.relu_runs import linear_front, set_front
-from genlaws.semanticity.networks.stacked_tests import StackedTests
 from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep, run_sweep, stacking
 from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER, checkpoint_folder
 from genlaws.sweeps.experiment import Procedure

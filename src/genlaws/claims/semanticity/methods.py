@@ -29,23 +29,23 @@ def check_answer_preferences(quick: bool, preference: float = 5.0) -> Finding:
     chooser = ChoiceModel("exponential", resolution=planted, lapse=0.03, offsets=offsets)
     trials = simulate_choices(Trials.from_lists(distances.tolist(), options=options), chooser, seed=1)
     share = float(np.mean([shown[place] == "triangle" for shown, place in zip(options, trials.chosen, strict=True)]))
-    blind, seeing = (fit_choices(trials, "exponential", offsets=how) for how in (None, "fit"))
-    (low, high), (blind_low, blind_high) = (one.intervals["resolution"] for one in (seeing, blind))
-    wrong, right = not blind_low <= planted <= blind_high, low <= planted <= high
+    blind, seeing = (fit_choices(trials, shape="exponential", offsets=how).resolution for how in (None, "fit"))
+    wrong, right = not blind.low <= planted <= blind.high, seeing.low <= planted <= seeing.high
     return corrected_if(
         not wrong,
         right,
         {
             "planted_resolution": planted,
-            "fitted_without_biases": blind.resolution,
-            "fitted_with_biases": seeing.resolution,
-            "lower_end": low,
-            "upper_end": high,
+            "fitted_without_biases": blind.value,
+            "fitted_with_biases": seeing.value,
+            "lower_end": seeing.low,
+            "upper_end": seeing.high,
             "answers_triangle": share,
         },
         f"A chooser with resolution {planted:g} who says triangle in {100 * share:.0f} % of trials is fitted as "
-        f"{blind.resolution:.1f} by a fit of distances alone, and as {seeing.resolution:.1f} [{low:.1f}, {high:.1f}] "
-        "by one with an offset for each answer and a lapse rate: that is the right form.",
+        f"{blind.value:.1f} by a fit of distances alone, and as {seeing.value:.1f} "
+        f"[{seeing.low:.1f}, {seeing.high:.1f}] by one with an offset for each answer and a lapse rate: "
+        "that is the right form.",
     )
 
 

@@ -12,7 +12,7 @@ from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED, Finding, holds
 from genlaws.core.arguments import Array
 from genlaws.semanticity import networks
 from genlaws.semanticity.networks.relu_runs import linear_front
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
 if TYPE_CHECKING:
     from genlaws.semanticity.networks.convolutional import FineTuned
@@ -188,7 +188,7 @@ def _fine_tuned_runs(quick: bool) -> FineTuned:
     size: dict[str, Any] = {"seeds": range(5), "epochs": 30}
     if quick:
         size = {"seeds": range(2), "epochs": 6, "most_stimuli": 150}
-    return networks.convolutional.fine_tune("small", "digits", similarity_weight=(0.0, 1.0), **size)
+    return networks.convolutional.fine_tune("small", data="digits", similarity_weight=(0.0, 1.0), **size)
 
 
 def _changes_by_seed(runs: FineTuned, name: str) -> Array:

@@ -15,7 +15,7 @@ app.command(
     help="Give the chance to pick the nearest item (generalization) and the original of a copy (identification).",
 )
 app.command(
-    "genlaws.cli.semanticity.choices:fit_choices",
+    "genlaws.cli.semanticity.measure:fit_choices",
     name="fit-choices",
     help="Estimate resolution, background and shape of the similarity from recorded choices.",
 )

@@ -1,4 +1,4 @@
-"""Pictures of a measured representation: profile, fronts of its set, curves over items, layers of an encoder."""
+"""Pictures of a measured representation, of the layers of an encoder, and of a fit of choices."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from genlaws.figures.labels import direct_labels
 from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
 from genlaws.render import style
+from genlaws.semanticity.choices.result import ChoiceFit
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.result import Measurement
 
@@ -23,9 +24,19 @@ FIGURE_WIDTH, FIGURE_HEIGHT = 3.6, 2.9
 MEASURED_POINT_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5}
 ENCODER_WIDTH, ENCODER_HEIGHT = 4.6, 3.0
 MAX_NAMES = 10  # of layers on the axis
+CHOICE_REACH = 4.0  # of the distance axis, in units of the resolution
 CONTROL_DASHES: dict[str, Any] = {"permuted": (0, (1, 1.5)), "random weights": (0, (4, 1.5))}
 TEST_COLORS = {"generalization": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
 SYMBOLS = {"generalization": "$p_S$", "identification": "$p_I$"}
+
+
+def measurement_pictures(measured: Measurement) -> dict[str, Figure]:
+    """Return the pictures of a measurement by name."""
+    draws = {"profile": draw_profile, "front": draw_empirical_front, "items": draw_items}
+    if measured.threshold_curve is not None:
+        draws["thresholds"] = draw_thresholds
+    with style.house_style():
+        return {name: draw(measured) for name, draw in draws.items()}
 
 
 def draw_profile(measured: Measurement) -> Figure:
@@ -75,9 +86,10 @@ def draw_items(measured: Measurement) -> Figure:
     items = measured.items
     n = items.item_count.astype(np.float64)
     lines = []
+    values = {test: [one.value for one in getattr(items, test)] for test in TEST_COLORS}
     for test, color in TEST_COLORS.items():
-        found = measured.item_estimates(test)
-        lines.append(axes.plot(n, getattr(items, test), color=color, marker="o", markersize=3.0)[0])
+        found = getattr(items, test)
+        lines.append(axes.plot(n, values[test], color=color, marker="o", markersize=3.0)[0])
         axes.vlines(n, [one.low for one in found], [one.high for one in found], color=color, linewidth=0.9)
     span = np.geomspace(float(n.min()), float(n.max()) if n.size > 1 else 2.0 * float(n.min()), 50)
     guides = [axes.plot(span, 1.0 / span, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 2)))[0]]
@@ -88,7 +100,7 @@ def draw_items(measured: Measurement) -> Figure:
             span[law < 1], law[law < 1], color=IDENTIFICATION_COLOR, linewidth=0.7, linestyle=(0, (3, 2))
         )
         names.append(f"${items.collapse_constant:.3g}/n$")
-    low = min(float(np.nanmin(items.generalization)), float(np.nanmin(items.identification)), 1.0 / float(n.max()))
+    low = min(*(float(np.nanmin(one)) for one in values.values()), 1.0 / float(n.max()))
     style.log_axis(axes, "x", 0.9 * float(n.min()), 1.1 * float(span.max()))
     style.log_axis(axes, "y", 0.8 * low, 1.1)
     axes.set(xlabel="items at once $n$", ylabel="probability of the right item", title="many items")
@@ -161,3 +173,38 @@ def _draw_test(axes: Axes, table: pd.DataFrame, test: str, color: str) -> None:
             axes.plot(x, own[test], color=color, marker="o", markersize=2.6, linewidth=1.0)
         elif not (condition == "permuted" and test == "identification"):  # which permuting does not change
             axes.plot(x, own[test], color=style.GRAY, linewidth=0.9, linestyle=CONTROL_DASHES[str(condition)], zorder=1)
+
+
+def choice_pictures(found: ChoiceFit) -> dict[str, Figure]:
+    """Return the fitted similarity, and the comparison of the shapes if there was one."""
+    with style.house_style():
+        drawn = {"similarity": _draw_similarity(found)}
+        return drawn if found.comparison is None else drawn | {"shapes": _draw_shapes(found)}
+
+
+def _draw_similarity(found: ChoiceFit) -> Figure:
+    """Draw the fitted similarity against distance, with the interval of the resolution."""
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
+    resolution, fitted = found.resolution, found.model.similarity
+    d = np.linspace(0.0, CHOICE_REACH * resolution.value, 400)
+    axes.plot(d, fitted(d) / fitted(0.0), color=FITTED_COLOR)
+    axes.axvline(resolution.value, color=FITTED_COLOR, linewidth=0.6, linestyle=(0, (3, 2)))
+    if np.isfinite(resolution.low + resolution.high):
+        axes.axvspan(resolution.low, resolution.high, color=FITTED_COLOR, alpha=0.15, linewidth=0.0)
+    axes.set(xlim=(0.0, d[-1]), ylim=(0.0, 1.05), xlabel="distance $d$", ylabel="similarity, own copy = 1")
+    axes.set_title(f"{found.shape} shape, resolution ε = {resolution.value:.3g}")
+    return figure
+
+
+def _draw_shapes(found: ChoiceFit) -> Figure:
+    """Draw by how much each shape predicts worse than the best, with standard errors."""
+    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
+    assert found.comparison is not None
+    table = found.comparison.to_frame()
+    table = table[np.isfinite(table["difference"])]
+    axes.errorbar(
+        table["difference"], table["shape"], xerr=table["standard_error"], color=style.BLACK, **MEASURED_POINT_STYLE
+    )
+    axes.axvline(0.0, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 2)))
+    axes.set(xlabel="log-likelihood per trial of unseen choices, less the best", title="shapes compared")
+    return figure

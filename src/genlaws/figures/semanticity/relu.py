@@ -21,8 +21,8 @@ from genlaws.figures.rules_facts.tables import Seed, mean_columns
 from genlaws.render import style
 from genlaws.semanticity.networks.relu_runs import set_front, space_front
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.spaces import space
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import ComputedCell, compute_cells
 from genlaws.sweeps.experiment import Settings

@@ -101,7 +101,7 @@ class LayerMeasurements:
 
     def __str__(self) -> str:
         lines = [f"{self.encoder} on {self.stimuli}"]
-        lines += [f"{layer}: {one}" for layer, one in zip(self.layers, self.measurements, strict=True)]
+        lines += [f"{layer}: {one.line()}" for layer, one in zip(self.layers, self.measurements, strict=True)]
         return "\n".join([*lines, self.message])
 
 

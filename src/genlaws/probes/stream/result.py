@@ -28,8 +28,8 @@ from genlaws.probes.stream.changes import (
 )
 from genlaws.semanticity.measurement.measure import measure
 from genlaws.semanticity.measurement.result import Measurement
+from genlaws.semanticity.measurement.sets import Options, load_set
 from genlaws.semanticity.measurement.stimuli import Compare, pair_up
-from genlaws.semanticity.measurement.whole_set import Options, load_set
 
 MAX_NAMED_CHANGES = 3  # of the largest changes in the summary
 STATE_ULPS = 8.0  # units in the last place of the largest number by which equal states may differ

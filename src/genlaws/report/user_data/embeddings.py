@@ -11,7 +11,6 @@ from genlaws.core.errors import InputError
 from genlaws.core.panel import curve_of_estimates
 from genlaws.render import Curve, Panel
 from genlaws.render.copied_commands import READ_TABLE, table_code, with_new_file
-from genlaws.report.measurement import measurement_headline
 from genlaws.report.section import Section
 from genlaws.report.sections.semanticity import GENERALIZATION_LABEL, IDENTIFICATION_LABEL, SEMANTICITY_LAW, front_line
 from genlaws.report.user_data.data import UserData
@@ -21,7 +20,7 @@ from genlaws.semanticity.measurement.result import Measurement
 MIN_STIMULI = 5
 # Of the median distance: the width of a Gaussian similarity for a matrix of distances.
 BANDWIDTH_SHARE = 0.25
-MAX_MEMORY_BYTES = 2.0**28  # larger sets are measured in batches
+MAX_MEMORY = 0.25  # GiB; larger sets are measured in batches
 BATCH_COUNT = 10
 
 
@@ -36,7 +35,7 @@ def embeddings_section(data: UserData, content: Array, name: str, seed: int) -> 
         question="How finely does your representation distinguish things?",
         law=SEMANTICITY_LAW,
         panels=(*_front_panel(measured, name), _items_panel(measured, name)),
-        numbers=tuple(measurement_headline(measured)),
+        numbers=tuple((row.label, row.value, row.meaning) for row in measured.summary().rows),
         findings=(data.message, note, _finding(measured), measured.message),
         implications=_implications(measured),
         python=_python(data, seed),
@@ -55,7 +54,7 @@ def _python(data: UserData, seed: int) -> str:
         places = "positions"
         lines.append(f"positions = {table_code('positions', data.positions_name, ', rows=len(table)')}")
     named = f"distances={places}" if truth == "precomputed" else f'positions={places}, metric="{truth}"'
-    how = f'similarity="{similarity}", memory={MAX_MEMORY_BYTES:.0f}, batch_count={BATCH_COUNT}, seed={seed}'
+    how = f'similarity="{similarity}", memory={MAX_MEMORY:g}, batch_count={BATCH_COUNT}, seed={seed}'
     return "\n".join([*lines, f"measured = semanticity.measure({given}, {named}, {how})", "print(measured)"])
 
 
@@ -64,8 +63,8 @@ def _command(data: UserData, seed: int) -> str:
     file = shlex.quote(data.name) if data.kind == "embeddings" else '"$file"'
     command = (
         f"genlaws semanticity measure {file} --positions {shlex.quote(data.positions_name or data.name)} "
-        f"--metric {truth} --similarity {similarity} --memory {MAX_MEMORY_BYTES / 2.0**30:g} "
-        f"--batches {BATCH_COUNT} --seed {seed}"
+        f"--metric {truth} --similarity {similarity} --memory {MAX_MEMORY:g} "
+        f"--batch-count {BATCH_COUNT} --seed {seed}"
     )
     if data.kind == "embeddings":
         return command
@@ -91,7 +90,7 @@ def _table(data: UserData) -> list[str]:
 def _measured(data: UserData, content: Array, seed: int) -> tuple[Measurement, str]:
     """Return the measurement, and a sentence on what was compared."""
     truth, note = _truth(data, content)
-    common = {"memory": MAX_MEMORY_BYTES, "batch_count": BATCH_COUNT, "seed": seed}
+    common = {"memory": MAX_MEMORY, "batch_count": BATCH_COUNT, "seed": seed}
     if data.kind == "distances":
         apart = np.asarray(content, dtype=np.float64)
         width = BANDWIDTH_SHARE * float(np.median(apart[apart > 0]))
@@ -154,7 +153,7 @@ def _front_panel(measured: Measurement, name: str) -> tuple[Panel, ...]:
 def _items_panel(measured: Measurement, name: str) -> Panel:
     items = measured.items
     curves = [
-        curve_of_estimates(test, items.item_count.tolist(), measured.item_estimates(test), color)
+        curve_of_estimates(test, items.item_count.tolist(), getattr(items, test), color)
         for test, color in (("generalization", "green"), ("identification", "purple"))
     ]
     line = np.geomspace(2, max(10, int(items.item_count.max())), 25)

@@ -1,4 +1,4 @@
-"""Fit Luce choice to recorded choices: resolution, background and lapse rate, with biases as nuisance parameters.
+"""Fit Luce choice to recorded choices, compare shapes, and count the trials needed to distinguish two of them.
 
 A chooser who prefers one answer looks blurred to a fit that knows only distances. So each answer gets an offset, each
 place in the list may get an effect, and a share of the answers may be lapses.
@@ -7,15 +7,16 @@ place in the list may get an effect, and a share of the answers may be lapses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy import stats
 
-from genlaws.core.arguments import Array, Whole, one_of
+from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import wilson_interval
+from genlaws.core.estimate import Estimate, wilson_interval
+from genlaws.core.result import question
 from genlaws.semanticity.choices.model import (
     BACKGROUND,
     EXPONENT,
@@ -24,10 +25,12 @@ from genlaws.semanticity.choices.model import (
     ChoiceLikelihood,
     ChoiceModel,
     background_of,
-    choice_probabilities,
+    choice_log_probabilities,
     to_model,
     to_point,
+    trial_log_likelihoods,
 )
+from genlaws.semanticity.choices.result import ChoiceFit, PowerAnalysis, ShapeComparison
 from genlaws.semanticity.choices.search import (
     MIN_IMPROVEMENT,
     THRESHOLD_BACKGROUND,
@@ -37,152 +40,53 @@ from genlaws.semanticity.choices.search import (
     interval_ends,
 )
 from genlaws.semanticity.choices.trials import Trials
+from genlaws.semanticity.parameters import (
+    FIT,
+    NONE,
+    FittedBackground,
+    FittedExponent,
+    FittedIntervals,
+    FittedLapse,
+    FittedResolution,
+    FittedShapes,
+    FittedTemperature,
+    Folds,
+    Level,
+    Offsets,
+    PositionEffects,
+    Power,
+    Seed,
+    ShapeName,
+    TwoShapes,
+)
 from genlaws.semanticity.theory.similarity import SHAPES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["ChoiceFit", "fit_choices"]
-
-FIT = "fit"
 MAX_RESIDUAL = 1e-3  # standard errors; a maximum this close is as good as reached
 MAX_RESTARTS = 5
-INTERVALS = ("scalars", "all", "none")
+INTERVALS = ("scalars", "all", NONE)
+CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
 
 
-@dataclass(frozen=True)
-class ChoiceFit:
-    r"""The parameters under which the recorded choices are likeliest.
-
-    Attributes
-    ----------
-    shape : str
-    resolution, background, temperature, lapse : float
-        :math:`\varepsilon`, :math:`\Delta`, :math:`T`, :math:`\lambda`, fitted or as they were fixed.
-    exponent : float or None
-        Of the power law; None for the other shapes.
-    offsets : dict of str to float
-        Preference for each answer option against the first in alphabetical order; empty if none were fitted or given.
-    position_effects : tuple of float
-        Preference for each place in the list against the first; empty if none were fitted or given.
-    intervals : dict of str to (low, high)
-        95 % profile-likelihood intervals. An end that the data leave open is 0 or infinite.
-    at_limit : tuple of str
-        Fitted parameters that have no likeliest value, since the choices grow likelier all the way to a limit: to a
-        resolution of 0 for a chooser who is always right. Their value is the farthest from the limit that is as likely,
-        and their interval is open on that side.
-    fitted : tuple of str
-        Names of the fitted parameters: ``resolution``, …, ``offset[triangle]``, …, ``position[2]``, ….
-    log_likelihood, log_likelihood_per_trial : float
-        Over the trials that have an answer.
-    chance_log_likelihood : float
-        The same for a chooser who guesses.
-    parameter_count : int
-    aic : float
-        Twice the parameter count minus twice the log-likelihood.
-    trial_count, parsed_count, unparsed_count : int
-        All trials, those with an answer, those without.
-    unparsed_interval : (low, high)
-        95 % Wilson interval of the share of trials without an answer.
-    converged : bool
-    residual : float
-        Length of the gradient at the maximum, in standard errors.
-    message : str
-        What happened, in a sentence or two.
-    """
-
-    shape: str
-    resolution: float
-    background: float
-    exponent: float | None
-    temperature: float
-    lapse: float
-    offsets: dict[str, float]
-    position_effects: tuple[float, ...]
-    intervals: dict[str, tuple[float, float]]
-    at_limit: tuple[str, ...]
-    fitted: tuple[str, ...]
-    log_likelihood: float
-    log_likelihood_per_trial: float
-    chance_log_likelihood: float
-    parameter_count: int
-    aic: float
-    trial_count: int
-    parsed_count: int
-    unparsed_count: int
-    unparsed_interval: tuple[float, float]
-    converged: bool
-    residual: float
-    message: str
-
-    @property
-    def model(self) -> ChoiceModel:
-        """The fitted model, for example to simulate with."""
-        exponent = 2.0 if self.exponent is None else self.exponent
-        scalars = (self.resolution, self.background, exponent, self.temperature, self.lapse)
-        return ChoiceModel(self.shape, *scalars, offsets=self.offsets, position_effects=self.position_effects)
-
-    def predict(
-        self,
-        distances: ArrayLike,
-        options: Sequence[str] | None = None,
-        places: Sequence[int] | None = None,
-    ) -> Array:
-        """Return the probability of each option of one trial.
-
-        Parameters
-        ----------
-        distances : list of two or more numbers
-        options : list of str or None
-            Names of the options; without them no offset applies.
-        places : list of int or None
-            Places in the list, from 1; the order given if left out.
-        """
-        shown = Trials.from_lists(
-            [distances],
-            options=None if options is None else [options],
-            places=None if places is None else [places],
-        )
-        probabilities: Array = choice_probabilities(shown, self.model)[0]
-        return probabilities
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per parameter: its value, the ends of its interval, and whether it was fitted."""
-        import pandas as pd  # noqa: PLC0415
-
-        values: dict[str, float | None] = {name: getattr(self, name) for name in SCALARS}
-        values |= {f"offset[{name}]": value for name, value in self.offsets.items()}
-        values |= {f"position[{i}]": value for i, value in enumerate(self.position_effects, start=1)}
-        rows = [
-            (name, value, *self.intervals.get(name, (np.nan, np.nan)), name in self.fitted)
-            for name, value in values.items()
-            if value is not None
-        ]
-        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "fitted"])
-
-    def __str__(self) -> str:
-        low, high = self.intervals.get("resolution", (np.nan, np.nan))
-        known = "" if np.isnan(low) else f"95 % interval {low:.4g} to {high:.4g}; "
-        unread = f", {self.unparsed_count} more unparsed" if self.unparsed_count else ""
-        if "resolution" in self.at_limit and np.isfinite(high):
-            return f"resolution below {high:.4g} (95 % interval; {self.parsed_count} trials{unread})"
-        return f"resolution {self.resolution:.4g} ({known}{self.parsed_count} trials{unread})"
-
-
+@question
 def fit_choices(
     trials: Trials,
-    shape: str = "exponential",
     *,
-    resolution: float | str = FIT,
-    background: float | str = FIT,
-    exponent: float | str = 2.0,
-    temperature: float | str = 1.0,
-    lapse: float | str = FIT,
-    offsets: Mapping[str, float] | str | None = FIT,
-    position_effects: Sequence[float] | str | None = None,
-    intervals: Sequence[str] | str = "scalars",
+    shape: FittedShapes = tuple(SHAPES),
+    resolution: FittedResolution = FIT,
+    background: FittedBackground = FIT,
+    exponent: FittedExponent = 2.0,
+    temperature: FittedTemperature = 1.0,
+    lapse: FittedLapse = FIT,
+    offsets: Offsets = FIT,
+    position_effects: PositionEffects = None,
+    intervals: FittedIntervals = "scalars",
+    folds: Folds = 5,
+    distinguish: TwoShapes = None,
+    seed: Seed = 0,
 ) -> ChoiceFit:
-    r"""Fit Luce choice to recorded choices by maximum likelihood, with profile-likelihood intervals.
+    r"""Estimate resolution, background and shape of the similarity from recorded choices.
+
+    Luce choice is fitted by maximum likelihood, with profile-likelihood intervals.
 
     .. math:: P(k) = (1-\lambda)\,\operatorname{softmax}_k\Big(\frac{\log g(d_k)}{T} + \text{offset} +
         \text{effect}\Big) + \frac{\lambda}{n}
@@ -193,8 +97,9 @@ def fit_choices(
     Parameters
     ----------
     trials : Trials
-    shape : str
-        ``constant``, ``linear``, ``exponential``, ``gaussian`` or ``power-law``.
+    shape : str or several
+        ``constant``, ``linear``, ``exponential``, ``gaussian``, ``power-law``, or ``all``. Several are compared by how
+        well they predict choices they were not fitted to, and the best is fitted.
     resolution, background, lapse : float or "fit"
         :math:`\varepsilon`, :math:`\Delta`, :math:`\lambda`; 0 switches background or lapses off.
     exponent : float or "fit"
@@ -205,14 +110,19 @@ def fit_choices(
         :math:`\varepsilon\sqrt T` (Gaussian), and :math:`a/T` (power law with fitted exponent).
     offsets : "fit", mapping or None
         One per answer option, the first in alphabetical order being 0; fitted where the trials name two or more.
+        ``none`` is the same as None.
     position_effects : "fit", sequence or None
-        One per place in the list, the first being 0.
+        One per place in the list, the first being 0. ``none`` is the same as None.
     intervals : "scalars", "all", "none" or list of names
         For which fitted parameters to compute intervals; the scalars are all but offsets and effects.
-
-    Returns
-    -------
-    ChoiceFit
+    folds : int, at least 2
+        Parts of the trials, each predicted from the others, to compare shapes. The score needs no correction for the
+        number of parameters.
+    distinguish : two names of shapes, or None
+        The true one and another: how many such trials would distinguish them, by
+        :func:`~genlaws.semanticity.trials_to_distinguish`.
+    seed : int
+        Of the split into folds.
 
     Raises
     ------
@@ -225,15 +135,147 @@ def fit_choices(
     between two distances is as good as another: the middle is returned, and the interval is the region of likelihood
     ratios above 2.5 % (not the 15 % of the regular case), which covers 95 % for a jump. Without background and lapses a
     choice at zero similarity is impossible; the fitted resolution then includes every choice.
+
+    The standard error of a comparison takes the trials as independent. A difference of two standard errors is a strong
+    hint, not a test: the fits of different folds share most of their trials. A temperature to be fitted is fixed at 1
+    for the shapes that have no use for one, where several are compared.
     """
-    one_of("shape", shape, SHAPES)
-    given: dict[str, float | str] = {
+    pair = tuple(distinguish or ())
+    if distinguish is not None and len(pair) != 2:
+        raise InputError(
+            f"distinguish must name two shapes, the true one and another; got {', '.join(pair) or 'none'}."
+        )
+    options: dict[str, Any] = {
         "resolution": resolution,
         "background": background,
-        "exponent": exponent if shape == "power-law" else 2.0,
+        "exponent": exponent,
         "temperature": temperature,
         "lapse": lapse,
+        "offsets": offsets,
+        "position_effects": position_effects,
     }
+    names = tuple(shape)
+    if not names:
+        raise InputError("shape must name at least one shape; got none.")
+    comparison = _compare(trials, names, folds, seed, options) if len(names) > 1 else None
+    chosen = options if comparison is None else _options_for(comparison.best, options)
+    found = _fit_shape(trials, names[0] if comparison is None else comparison.best, chosen, intervals)
+    analysis = trials_to_distinguish(trials, truth=pair[0], alternative=pair[1], **options) if pair else None
+    return replace(found, comparison=comparison, power_analysis=analysis, unused_columns=trials.unused_columns)
+
+
+@question
+def trials_to_distinguish(
+    trials: Trials,
+    *,
+    truth: str | ChoiceModel,
+    alternative: ShapeName,
+    power: Power = 0.9,
+    level: Level = 0.05,
+    resolution: FittedResolution = FIT,
+    background: FittedBackground = FIT,
+    exponent: FittedExponent = 2.0,
+    temperature: FittedTemperature = 1.0,
+    lapse: FittedLapse = FIT,
+    offsets: Offsets = FIT,
+    position_effects: PositionEffects = None,
+) -> PowerAnalysis:
+    r"""Return how many trials like these distinguish a chooser of one shape from the best imitation by another.
+
+    The other shape is fitted to the exact choice probabilities of the truth, which finds the imitation with the least
+    Kullback-Leibler divergence. Let :math:`\delta` and :math:`\sigma` be mean and standard deviation of the
+    log-likelihood ratio of one trial. The mean over trials exceeds :math:`z_{1-\text{level}}` standard errors with the
+    wanted power if there are at least
+
+    .. math:: N = \Big(\frac{(z_{1-\text{level}} + z_{\text{power}})\,\sigma}{\delta}\Big)^2
+
+    trials.
+
+    Parameters
+    ----------
+    trials : Trials
+        The design; its distances, names and places are used. Its answers are used if `truth` is the name of a shape.
+    truth : str or ChoiceModel
+        A shape, fitted to the trials first, or a model.
+    alternative : str
+        The other shape.
+    power, level : float in (0, 1)
+        Probability of deciding for the truth, and at most for it if neither is closer.
+    resolution, background, exponent, temperature, lapse, offsets, position_effects
+        As for :func:`~genlaws.semanticity.fit_choices`.
+
+    Notes
+    -----
+    This is the test of :math:`\delta = 0` between two models neither of which contains the other. Where one does (a
+    power law with fitted exponent comes close to an exponential), :math:`\delta` is near zero and the count is large.
+    """
+    options: dict[str, Any] = {
+        "resolution": resolution,
+        "background": background,
+        "exponent": exponent,
+        "temperature": temperature,
+        "lapse": lapse,
+        "offsets": offsets,
+        "position_effects": position_effects,
+    }
+    if isinstance(truth, str):
+        truth = _fit_shape(trials, one_of("truth", truth, SHAPES), _options_for(truth, options)).model
+    log_p = choice_log_probabilities(trials, truth)
+    p = np.exp(log_p)
+    design = replace(trials, chosen=np.full_like(trials.chosen, -1), scores=p)
+    imitation = _fit_shape(design, alternative, _options_for(alternative, options)).model
+    # As a difference of logarithms, since a probability may be too small for a float.
+    ratio = np.subtract(log_p, choice_log_probabilities(trials, imitation), out=np.zeros_like(p), where=p > 0)
+    mean = float((p * ratio).sum(axis=1).mean())
+    deviation = float(np.sqrt(max((p * ratio**2).sum(axis=1).mean() - mean**2, 0.0)))
+    reach = float(stats.norm.ppf(1.0 - level) + stats.norm.ppf(power))
+    count = float(np.ceil((reach * deviation / mean) ** 2)) if mean > CHOICE_TOLERANCE else np.inf
+    return PowerAnalysis(truth, imitation, count, power, level, mean, deviation)
+
+
+def _compare(
+    trials: Trials, names: Sequence[str], folds: int, seed: int, options: Mapping[str, Any]
+) -> ShapeComparison:
+    """Compare shapes: the trials with an answer are split into folds, each predicted by a fit to the others."""
+    answered = trials.take(trials.parsed)
+    count = whole_number("folds", folds, at_least=2, at_most=max(answered.trial_count, 2))
+    fold = np.random.default_rng(seed).permutation(np.arange(answered.trial_count) % count)
+    scores = np.empty((len(names), answered.trial_count))
+    for row, shape in zip(scores, names, strict=True):
+        chosen = _options_for(shape, options)
+        for number in range(count):
+            fit = _fit_shape(answered.take(fold != number), shape, chosen)
+            row[fold == number] = trial_log_likelihoods(answered.take(fold == number), fit.model)
+    means = scores.mean(axis=1)
+    order = np.argsort(-means, kind="stable")
+    with np.errstate(invalid="ignore"):
+        apart = scores[order] - scores[order[0]]
+        error = apart.std(axis=1, ddof=1) / np.sqrt(answered.trial_count)
+    return ShapeComparison(
+        shapes=tuple(names[i] for i in order),
+        log_likelihood_per_trial=means[order],
+        difference=np.where(means[order] == means[order[0]], 0.0, apart.mean(axis=1)),
+        standard_error=error,
+        trial_count=answered.trial_count,
+        fold_count=count,
+    )
+
+
+def _options_for(shape: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a fit, with the temperature at 1 where this shape cannot distinguish it from the others."""
+    redundant = options["temperature"] == FIT and same_as_temperature(shape, options)
+    return {**options, "temperature": 1.0} if redundant else dict(options)
+
+
+def _fit_shape(
+    trials: Trials, shape: str, options: Mapping[str, Any], intervals: Sequence[str] | str = NONE
+) -> ChoiceFit:
+    """Return the fit of one shape."""
+    given: dict[str, float | str] = {name: options[name] for name in SCALARS}
+    given["exponent"] = options["exponent"] if shape == "power-law" else 2.0
+    offsets, position_effects = (
+        None if _is_none(options[name]) else options[name] for name in ("offsets", "position_effects")
+    )
     likelihood = ChoiceLikelihood(trials, shape)
     free = _free_numbers(likelihood, given, offsets, position_effects)
     _refuse_too_few(trials, len(free))
@@ -262,6 +304,10 @@ def _free_numbers(
     fitted += [_is_fitted(offsets)] * likelihood.offset_count
     fitted += [_is_fitted(position_effects)] * likelihood.place_count
     return np.flatnonzero(fitted)
+
+
+def _is_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and value == NONE)
 
 
 def _is_fitted(value: object) -> bool:
@@ -328,11 +374,11 @@ def _wanted(likelihood: ChoiceLikelihood, free: Whole, intervals: Sequence[str] 
     """Return the names and numbers of the parameters whose intervals are requested."""
     names = parameter_names(likelihood)
     fitted = {names[number]: int(number) for number in free}
-    if isinstance(intervals, str):
-        which = one_of("intervals", intervals, INTERVALS, "Or give a list of names.")
-        some = {"scalars": SCALARS, "all": tuple(fitted), "none": ()}[which]
-        return {name: number for name, number in fitted.items() if name in some}
-    return {one_of("intervals", name, fitted): fitted[name] for name in intervals}
+    some: dict[str, Sequence[str]] = {"scalars": SCALARS, "all": tuple(fitted), NONE: ()}
+    if isinstance(intervals, str) and intervals in some:
+        return {name: number for name, number in fitted.items() if name in some[intervals]}
+    wanted = intervals.split(",") if isinstance(intervals, str) else intervals
+    return {one_of("intervals", name, fitted, "Or scalars, all or none."): fitted[name] for name in wanted}
 
 
 def _search_and_profile(search: Search, wanted: dict[str, int]) -> tuple[Optimum, dict[str, tuple[float, float]]]:
@@ -370,19 +416,23 @@ def _result(
     likelihood, count = search.likelihood, len(search.box.free)
     model = to_model(likelihood, best.point)
     parsed = trials.trial_count - trials.unparsed_count
-    unparsed = wilson_interval(trials.unparsed_count, trials.trial_count)
+
+    def estimate(name: str, value: float) -> Estimate:
+        return Estimate(value, *ends.get(name, (np.nan, np.nan)), parsed)
+
     most = float(likelihood.weights @ np.log(likelihood.weights))  # of any model: 0 for choices, by Gibbs for scores
     converged = bool(np.isfinite(best.value) and (best.residual < MAX_RESIDUAL or most - best.value < MIN_IMPROVEMENT))
     return ChoiceFit(
         shape=model.shape,
-        resolution=model.resolution,
-        background=model.background,
-        exponent=model.exponent if model.shape == "power-law" else None,
-        temperature=model.temperature,
-        lapse=model.lapse,
-        offsets=dict(model.offsets) if shown[0] else {},
-        position_effects=model.position_effects if shown[1] else (),
-        intervals=ends,
+        resolution=estimate("resolution", model.resolution),
+        background=estimate("background", model.background),
+        exponent=estimate("exponent", model.exponent) if model.shape == "power-law" else None,
+        temperature=estimate("temperature", model.temperature),
+        lapse=estimate("lapse", model.lapse),
+        offsets={name: estimate(f"offset[{name}]", one) for name, one in model.offsets.items() if shown[0]},
+        position_effects=tuple(
+            estimate(f"position[{place}]", one) for place, one in enumerate(model.position_effects, start=1) if shown[1]
+        ),
         at_limit=tuple(parameter_names(likelihood)[number] for number in search.at_limit),
         fitted=tuple(parameter_names(likelihood)[number] for number in search.box.free),
         log_likelihood=best.value,
@@ -393,7 +443,7 @@ def _result(
         trial_count=trials.trial_count,
         parsed_count=parsed,
         unparsed_count=trials.unparsed_count,
-        unparsed_interval=(unparsed.low, unparsed.high),
+        unparsed_share=wilson_interval(trials.unparsed_count, trials.trial_count),
         converged=converged,
         residual=best.residual,
         message=_message(search, best, converged, ends),

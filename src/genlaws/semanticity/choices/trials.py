@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, non_negative, one_of, positive, real, scalar, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.core.tables import WORD_SEPARATORS, TextTable
 
 __all__ = ["read_trials"]
@@ -110,6 +112,16 @@ class Trials:
             places=_pad(orders, counts, 0).astype(np.int64),
             scores=_pad(_checked_scores(scores, counts), counts, 0.0),
         )
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return how a call records the trials."""
+        arrays = (self.distances, self.chosen, self.options, self.places, self.scores)
+        return {
+            "trial_count": self.trial_count,
+            "unparsed_count": self.unparsed_count,
+            "option_names": self.option_names,
+            "sha256": fingerprint(*arrays),
+        }
 
     @property
     def trial_count(self) -> int:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.semanticity.measurement.pairs import pair_generalization, threshold_curve
 from genlaws.semanticity.measurement.tests import MeasuredSet, identification_of_two
 from genlaws.semanticity.theory.finite_sets import Others
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 
 COARSE_FRONT_POINTS, FINE_FRONT_POINTS, MAX_FRONT_POINTS = 36, 12, 400
 MAX_PROBES = 96  # of a large set, at random
@@ -74,12 +71,10 @@ class EmpiricalFront:
         """
         return float(self.curve.distance(*self.measured))
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per resolution."""
-        import pandas as pd  # noqa: PLC0415
-
         names = ("resolution", "generalization", "identification")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        return frame_of({name: getattr(self, name) for name in names})
 
 
 def empirical_front(

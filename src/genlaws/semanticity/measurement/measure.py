@@ -2,53 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import non_negative, one_of, positive, scalar, whole_number
+from genlaws.core.arguments import fits_memory, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
-from genlaws.semanticity.measurement.batches import measure_batches
 from genlaws.semanticity.measurement.result import Measurement
-from genlaws.semanticity.measurement.stimuli import Compare, embed, pair_up
-from genlaws.semanticity.measurement.whole_set import Options, measure_whole
-from genlaws.semanticity.theory.finite_sets import TIES
+from genlaws.semanticity.measurement.sets import Options, measure_batches, measure_whole
+from genlaws.semanticity.measurement.stimuli import embed, pair_up
+from genlaws.semanticity.parameters import (
+    Bandwidth,
+    BatchCount,
+    BatchSize,
+    Center,
+    Comparison,
+    Fronts,
+    Intervals,
+    ItemCounts,
+    Memory,
+    Metric,
+    Period,
+    Precision,
+    Seed,
+    Threshold,
+    Ties,
+    TieTolerance,
+)
 
 # Peak memory of the exact measurement, in bytes for each ordered pair of stimuli (166 to 171 measured for thresholds,
 # 140 to 162 for other similarities).
 BYTES_PER_PAIR = 176
+GIB = 2.0**30
 MIN_STIMULUS_LIMIT = 9  # stimuli; half of them make a batch of four
 DEFAULT_ITEM_COUNTS = (2, 3, 5, 10)
 
 
+@question
 def measure(
     representation: Any,
     *,
     inputs: Any = None,
     distances: ArrayLike | None = None,
     positions: ArrayLike | None = None,
-    metric: str | None = None,
-    period: float | None = None,
-    similarity: str | Compare = "cosine",
-    center: bool = False,
-    bandwidth: float | None = None,
-    threshold: float | None = None,
-    items: tuple[int, ...] | None = None,
-    ties: str = "split",
-    tie_tolerance: float | None = None,
-    intervals: bool = True,
-    fronts: bool = True,
-    memory: float = 2.0**30,
-    batch_size: int = 500,
-    batch_count: int = 40,
-    precision: float | None = None,
-    seed: int = 0,
+    metric: Metric = None,
+    period: Period = None,
+    similarity: Comparison = "cosine",
+    center: Center = False,
+    bandwidth: Bandwidth = None,
+    threshold: Threshold = None,
+    items: ItemCounts = None,
+    ties: Ties = "split",
+    tie_tolerance: TieTolerance = None,
+    intervals: Intervals = True,
+    fronts: Fronts = True,
+    memory: Memory = 1.0,
+    batch_size: BatchSize = 500,
+    batch_count: BatchCount = 40,
+    precision: Precision = None,
+    seed: Seed = 0,
+    name: str = "",
+    note: str = "",
     running: Running | None = None,
 ) -> Measurement:
-    r"""Measure a representation against the true distances of its stimuli.
+    r"""Measure generalization, identification, resolution and the collapse over items of a representation.
 
     Up to the size that fits into `memory` every triple of different stimuli counts and no decision is sampled. Larger
     sets are measured in random batches, each exactly; the mean over batches is unbiased and their spread gives the
@@ -77,7 +97,7 @@ def measure(
         Of the Gaussian similarity.
     threshold : float or None
         Of the threshold similarity; the one with the largest generalization if not given.
-    items : tuple of int or None
+    items : int, several of them, or None
         Numbers of items, each from 2 to N - 1, or to one less than a batch; 2, 3, 5 and 10 as far as they fit if not
         given.
     ties : {"split", "drop"}
@@ -88,13 +108,17 @@ def measure(
     intervals, fronts : bool
         Leave either out to save time.
     memory : float
-        Bytes for what grows with the square of the set or batch; some 10 MiB come on top.
+        GiB for what grows with the square of the set or batch; some 10 MiB come on top.
     batch_size, batch_count : int
         At most, of a set too large for `memory`; there are at least two batches.
     precision : float or None
         Stop drawing batches once both intervals are this narrow on either side.
     seed : int
         Of batches, bootstrap and subsamples.
+    name : str
+        Of the representation, for the title of its page.
+    note : str
+        What to know about the data, such as what was read as names; the message begins with it.
     running : Running, optional
         Its steps are the batches; a set that is measured whole is one step.
 
@@ -124,30 +148,30 @@ def measure(
         metric=metric,
         period=period,
         bandwidth=bandwidth,
-        center=bool(center),
+        center=center,
     )
     if threshold is not None and similarity != "threshold":
         raise InputError("threshold belongs to the threshold similarity alone.")
-    size = whole_number("batch_size", batch_size, at_least=4)
-    most = whole_number("batch_count", batch_count, at_least=2)
-    wanted = None if precision is None else float(scalar("precision", positive("precision", precision)))
     limit = _largest_set(memory)
     exact = stimuli.count <= limit
-    part = stimuli.count if exact else min(size, limit, stimuli.count // 2)
+    part = stimuli.count if exact else min(batch_size, limit, stimuli.count // 2)
+    fits_memory(f"{part} stimuli measured at once", part**2 * BYTES_PER_PAIR, "Give less memory, in GiB.")
+    wanted: tuple[int, ...] | None = items  # type: ignore[assignment]  # as its parameter returns it
     options = Options(
         name=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
-        threshold=_none_or_number("threshold", threshold),
-        items=_item_counts(items, part),
+        threshold=threshold,
+        items=_item_counts(wanted, part),
         all_thresholds=similarity == "threshold",
-        ties=one_of("ties", ties, TIES),
-        tie_tolerance=_none_or_number("tie_tolerance", tie_tolerance),
-        intervals=bool(intervals),
-        fronts=bool(fronts),
+        ties=ties,
+        tie_tolerance=tie_tolerance,
+        intervals=intervals,
+        fronts=fronts,
+        note=note,
     )
-    rng = np.random.default_rng(whole_number("seed", seed))
+    rng = np.random.default_rng(seed)
     shown = checked_running(running)
     if not exact:
-        return measure_batches(stimuli, options, rng, size=part, most=most, precision=wanted, running=shown)
+        return measure_batches(stimuli, options, rng, size=part, most=batch_count, precision=precision, running=shown)
     shown.start(1, "sets")
     found = measure_whole(stimuli, options, rng)
     shown.advance()
@@ -164,28 +188,17 @@ def _rows(representation: Any, inputs: Any) -> Any:
     return representation
 
 
-def _largest_set(memory: object) -> int:
+def _largest_set(memory: float) -> int:
     """Return how many stimuli are measured whole."""
-    given = float(scalar("memory", positive("memory", memory)))  # type: ignore[arg-type]
-    count = int(np.sqrt(given / BYTES_PER_PAIR))
+    count = int(np.sqrt(memory * GIB / BYTES_PER_PAIR))
     if count < MIN_STIMULUS_LIMIT:
-        raise InputError(
-            f"memory must hold {MIN_STIMULUS_LIMIT} stimuli, {MIN_STIMULUS_LIMIT**2 * BYTES_PER_PAIR} bytes; "
-            f"got {given:g}. It is in bytes."
-        )
+        least = MIN_STIMULUS_LIMIT**2 * BYTES_PER_PAIR / GIB
+        raise InputError(f"memory must be at least {least:.2g} GiB, for {MIN_STIMULUS_LIMIT} stimuli; got {memory:g}.")
     return count
 
 
-def _none_or_number(name: str, value: float | None) -> float | None:
-    return None if value is None else float(scalar(name, non_negative(name, value)))
-
-
-def _item_counts(items: object, stimulus_count: int) -> tuple[int, ...]:
+def _item_counts(items: tuple[int, ...] | None, stimulus_count: int) -> tuple[int, ...]:
     if items is None:
         return tuple(n for n in DEFAULT_ITEM_COUNTS if n < stimulus_count)
-    given = tuple(items) if isinstance(items, Iterable) else (items,)
     hint = f"A set of {stimulus_count} has a probe and {stimulus_count - 1} others."
-    counts = {whole_number("items", n, at_least=2, at_most=stimulus_count - 1, hint=hint) for n in given}
-    if not counts:
-        raise InputError("items must name at least one number of items.")
-    return tuple(sorted(counts))
+    return tuple(whole_number("items", n, at_least=2, at_most=stimulus_count - 1, hint=hint) for n in items)

@@ -12,16 +12,13 @@ second items that are truly farther less the number truly nearer, and one sort g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, fading, reciprocal_rule
 from genlaws.semanticity.theory.finite_sets import BLOCK_SIZE, Others
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # One exponential and its sums cost about this many divisions of the plain double loop (measured, see benchmarks).
 RATE_COST = 1
@@ -208,11 +205,9 @@ class ThresholdCurve:
         """Return the index that holds at a threshold."""
         return max(int(np.searchsorted(self.threshold, threshold, side="right")) - 1, 0)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per threshold."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(vars(self))
+        return frame_of(vars(self))
 
 
 def threshold_curve(others: Others, apart: Array, ties: str) -> ThresholdCurve:

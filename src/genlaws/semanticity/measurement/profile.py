@@ -3,17 +3,14 @@ r"""How similarity falls with distance: the profile, the shape that fits it best
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.estimate import Estimate, from_replicates
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.semanticity.theory.similarity import SHAPES, Shape, Similarity
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FINE_BINS, DISPLAY_BINS = 512, 64  # a shape is fitted to the fine ones
 MIN_BINS, PAIRS_PER_BIN = 128, 4  # of a small set
@@ -50,11 +47,9 @@ class Profile:
     spread: Array
     pair_count: Array
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """Return one row per bin."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(vars(self))
+        return frame_of(vars(self))
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.estimate import INTERVAL_MEANING, Estimate, interval_columns
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary
 from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 from genlaws.semanticity.measurement.pairs import ThresholdCurve
 from genlaws.semanticity.measurement.profile import Profile, ProfileFit
 from genlaws.semanticity.measurement.tests import ItemCurve
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 MIN_EXPLAINED_SHARE = 0.5  # share below which a fitted resolution means little
 
 
-@dataclass(frozen=True)
-class Measurement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurement(Result):
     r"""The resolution of a representation, and its generalization and identification.
 
     Attributes
@@ -42,7 +39,7 @@ class Measurement:
         What the fitted shape with its amplitude and background, and the constant similarity without a background,
         would give on this set.
     threshold_curve : ThresholdCurve or None
-        For the threshold similarity alone.
+        For the threshold similarity alone; at most 513 thresholds, the one used among them.
     ties : str
         ``split`` or ``drop``.
     tied_fraction : float
@@ -55,6 +52,10 @@ class Measurement:
     message : str
         What a reader must know in addition to the numbers.
     """
+
+    derived = ("distance_to_front", "distance_to_constant_front", "best_threshold")
+    drawn_by = "genlaws.figures.semanticity.measurement:measurement_pictures"
+    page_by = "genlaws.report.measurement:measurement_page"
 
     stimulus_count: int
     similarity: str
@@ -86,33 +87,81 @@ class Measurement:
         """Distance of the measured point from the front of the constant similarity, positive above it."""
         return float("nan") if self.constant_front is None else self.constant_front.distance()
 
-    def item_estimates(self, test: str) -> tuple[Estimate, ...]:
-        """Return a test at each number of items, with intervals as those of `generalization` and `identification`.
+    @property
+    def best_threshold(self) -> float:
+        """The threshold with the largest generalization; NaN for another similarity."""
+        curve = self.threshold_curve
+        return float("nan") if curve is None else float(curve.threshold[curve.best])
 
-        Parameters
-        ----------
-        test : {"generalization", "identification"}
-        """
-        count = self.batch_count * self.batch_size
-        freedom = count - 1 if self.exact else self.batch_count - 1
-        values, errors = getattr(self.items, test), getattr(self.items, f"{test}_error")
-        return tuple(
-            from_standard_error(float(value), float(error), count, freedom)
-            for value, error in zip(values, errors, strict=True)
+    def to_frame(self) -> DataFrame:
+        """Return one row per number of items."""
+        items = self.items
+        return frame_of(
+            [
+                {
+                    "item_count": count,
+                    **interval_columns("generalization", generalization),
+                    **interval_columns("identification", identification),
+                }
+                for count, generalization, identification in zip(
+                    items.item_count.tolist(), items.generalization, items.identification, strict=True
+                )
+            ]
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per number of items."""
-        import pandas as pd  # noqa: PLC0415
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the tests by number of items, the profile, and the front and the thresholds if there are any."""
+        found = {"items": self.to_frame(), "profile": self.profile.to_frame()}
+        curves = {"front": self.front, "constant-front": self.constant_front, "thresholds": self.threshold_curve}
+        return found | {name: curve.to_frame() for name, curve in curves.items() if curve is not None}
 
-        names = ("item_count", "generalization", "generalization_error", "identification", "identification_error")
-        return pd.DataFrame({name: getattr(self.items, name) for name in names})
-
-    def __str__(self) -> str:
+    def line(self) -> str:
+        """Return both tests, resolution and background in one line."""
         both = f"generalization {self.generalization}, identification {self.identification}"
         if self.fit.why_none:
             return f"{both}, no resolution: {self.fit.why_none}"
         return f"{both}, resolution {self.fit.resolution} ({self.fit.shape}), background {self.fit.background}"
+
+    def summary(self) -> Summary:
+        """Return the main numbers and their meaning, and what to be careful about."""
+        fit, items = self.fit, self.items
+        shape_meaning = fit.why_none or f"of the {fit.shape} shape, in units of the true distance"
+        explained = or_none(fit.explained, f"{100 * fit.explained:.1f} %")
+        ball_mass = or_none(self.ball_mass, f"{self.ball_mass:.4g}")
+        variance = or_none(self.ball_mass_variance, f"{self.ball_mass_variance:.3g}")
+        constant = f"{items.collapse_constant:.4g}"
+        rows = [
+            (
+                "generalization p_S",
+                str(self.generalization),
+                "probability of the truly nearer of two items; chance 0.5",
+            ),
+            ("identification p_I", str(self.identification), "probability of the item the probe was copied from"),
+            ("resolution ε", or_none(fit.resolution.value, str(fit.resolution)), shape_meaning),
+            (
+                "background Δ",
+                or_none(fit.background.value, str(fit.background)),
+                "similarity of distant things; near ones have 1 more",
+            ),
+            ("explained by the shape", explained, "of the variance of similarity between distances"),
+            ("ball mass ⟨b⟩", ball_mass, "share of the others within the resolution of a probe"),
+            ("Var b", variance, "its variance over probes: how unevenly the stimuli lie"),
+            ("1/n constant", constant, "identification of n items tends to this over n"),
+        ]
+        for name, away, front in (
+            ("front", self.distance_to_front, "front of its own fit"),
+            ("constant front", self.distance_to_constant_front, "constant similarity of Theorem 1"),
+        ):
+            if np.isfinite(away):
+                rows.append((f"distance to the {name}", f"{away:+.3f}", f"above (+) or below (−) the {front}"))
+        several = zip(items.item_count.tolist(), items.generalization, items.identification, strict=True)
+        rows += [(f"{n} items", f"p_S {_short(s)}, p_I {_short(i)}", "") for n, s, i in several if n > 2]
+        return Summary([Row(*row) for row in rows], [INTERVAL_MEANING], [self.message])
+
+
+def _short(found: Estimate) -> str:
+    """Return an estimate without its count."""
+    return str(found).partition(" (")[0]
 
 
 def describe(
@@ -124,6 +173,7 @@ def describe(
     own_zero: int,
     probe_count: int,
     fit: ProfileFit,
+    note: str = "",
     opening: str = "",
     centering: str = "",
 ) -> str:
@@ -142,7 +192,7 @@ def describe(
         parts.append(f"Stimuli not similar to their own copy: {own_zero}; the profile leaves them out as probes.")
     if probe_count < stimulus_count:
         parts.append(f"Curves over items average {probe_count} random probes of {stimulus_count}.")
-    return " ".join(parts) if parts else "All triples of different stimuli, no ties."
+    return " ".join([note] * bool(note) + (parts or ["All triples of different stimuli, no ties."]))
 
 
 def or_none(value: float, text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genlaws.core.arguments import Array, Whole
-from genlaws.core.estimate import jackknife_error
+from genlaws.core.estimate import Estimate, from_standard_error, jackknife_error
 from genlaws.core.numerics.reciprocal import FULL_PRECISION_SPACING, TEN_DIGIT_SPACING, reciprocal_rule
 from genlaws.semanticity.measurement.pairs import pair_generalization, pair_sums, tied_fraction
 from genlaws.semanticity.theory.finite_sets import Others, sort_others, tuple_probabilities
@@ -80,10 +80,10 @@ class ItemCurve:
 
     Attributes
     ----------
-    item_count, generalization, identification : arrays
-    generalization_error, identification_error : arrays
-        Standard errors over stimuli, by subsampling; NaN where the set is too small, the subsamples would take too long
-        or they were not requested.
+    item_count : array
+    generalization, identification : tuple of Estimate
+        One for each number of items. With more than two the intervals are found by subsampling; there is none where the
+        set is too small, the subsamples would take too long or intervals were not requested.
     probe_count : int
         Probes averaged over; all of them unless the exact sum would have taken too long.
     collapse_constant : float
@@ -93,10 +93,8 @@ class ItemCurve:
     """
 
     item_count: Whole
-    generalization: Array
-    identification: Array
-    generalization_error: Array
-    identification_error: Array
+    generalization: tuple[Estimate, ...]
+    identification: tuple[Estimate, ...]
     probe_count: int
     collapse_constant: float
     fitted_constant: float
@@ -146,7 +144,7 @@ def item_curve(
     *,
     errors: bool = True,
 ) -> ItemCurve:
-    """Return both tests for each number of items, with errors from subsamples of the stimuli; two are known already."""
+    """Return both tests for each number of items, with intervals from subsamples; those of two are known already."""
     n = len(stimuli.similarity)
     counts = np.array(item_counts, dtype=np.int64)
     more = tuple(count for count in item_counts if count > 2)
@@ -165,7 +163,12 @@ def item_curve(
         values[2:, counts > 2] = _subsample_errors(stimuli, others, pair, more, rng)
     s, i, s_error, i_error = values
     return ItemCurve(
-        counts, s, i, s_error, i_error, probe_count, _collapse_constant(stimuli), _fitted_constant(counts, i)
+        counts,
+        tuple(from_standard_error(value, error, n) for value, error in zip(s.tolist(), s_error.tolist(), strict=True)),
+        tuple(from_standard_error(value, error, n) for value, error in zip(i.tolist(), i_error.tolist(), strict=True)),
+        probe_count,
+        _collapse_constant(stimuli),
+        _fitted_constant(counts, i),
     )
 
 

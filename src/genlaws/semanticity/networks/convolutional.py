@@ -15,8 +15,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,14 +27,16 @@ from torch.nn import functional
 from genlaws.core.arguments import Array, Mask, Whole, fraction, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, mean_estimate
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Summary, question, text_table
 from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Minibatches, Modules, TrainedStack, train
+from genlaws.ensembles.training import read_device
 from genlaws.semanticity.networks.extractors import EXTRACTOR_NAMES, build_extractor, feature_width, load_extractor
 from genlaws.semanticity.networks.image_tests import ImageTests, image_tests, no_tests, tree_tests
 from genlaws.semanticity.networks.images import LabeledImages, class_distances, load_images
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.semanticity.networks.relu import checked_seeds
 
 IMAGE_CHUNK = 512  # images whose features are computed at once
 QUANTITIES = (
@@ -48,8 +50,8 @@ QUANTITIES = (
 FROZEN, HEAD, EXTRACTOR = "frozen", "head", "extractor"
 
 
-@dataclass(frozen=True)
-class FineTuned:
+@dataclass(frozen=True, eq=False, repr=False)
+class FineTuned(Result):
     """Networks fine-tuned on classes and on their distances.
 
     Attributes
@@ -64,15 +66,20 @@ class FineTuned:
         Generalization and identification of held-out images for every threshold, one for each network.
     tree_tests : ImageTests
         The same for features whose distances are those of the classes.
-    features : array of shape (networks, stimuli, width)
-        Of the held-out images that the tests are made on.
     stimuli : whole numbers of shape (stimuli,)
-        Which of the held-out images those are.
+        Which of the held-out images the tests are made on.
     class_names : tuple of str
     distances : array of shape (classes, classes)
     failed : truth values of shape (networks,)
         Whether a network's weights became infinite or not a number; all its numbers are NaN.
+    device, dtype, path : str
+        What was computed with.
+    features : array of shape (networks, stimuli, width)
+        Of those images; not in JSON.
     training : TrainedStack
+        Not in JSON.
+    architecture : Modules
+        Not in JSON.
     """
 
     similarity_weight: Array
@@ -81,13 +88,16 @@ class FineTuned:
     nearest_mean_accuracy: Array
     tests: tuple[ImageTests, ...]
     tree_tests: ImageTests
-    features: Array
     stimuli: Whole
     class_names: tuple[str, ...]
     distances: Array
     failed: Mask
-    training: TrainedStack
-    architecture: Modules
+    device: str
+    dtype: str
+    path: str
+    features: Array = field(default_factory=lambda: np.empty((0, 0, 0)), metadata=UNWRITTEN)
+    training: TrainedStack | None = field(default=None, metadata=UNWRITTEN)
+    architecture: Modules | None = field(default=None, metadata=UNWRITTEN)
 
     def __len__(self) -> int:
         return len(self.seed)
@@ -120,6 +130,8 @@ class FineTuned:
 
     def extractor(self, network: int) -> nn.Module:
         """Return a trained extractor as a module of its own."""
+        if self.training is None or self.architecture is None:
+            raise InputError("network must be of a training in this process; a result from JSON holds none.")
         place = whole_number("network", network, at_most=len(self) - 1)
         module = copy.deepcopy(self.architecture.module).cpu()
         own = {name: one[place].cpu() for name, one in self.training.values.items()}
@@ -127,12 +139,20 @@ class FineTuned:
         part = module.get_submodule("extractor")
         return part.eval()
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per network."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return the accuracy and the peak of generalization for each similarity weight."""
+        shown = ("accuracy", "peak_generalization", "peak_identification")
+        table = [("similarity weight", "accuracy", "peak p_S", "p_I there")] + [
+            (f"{weight:g}", *(str(self.estimate(name, weight)) for name in shown))
+            for weight in np.unique(self.similarity_weight).tolist()
+        ]
+        failed = [f"{self.failed.sum()} of {len(self)} networks became infinite."] if self.failed.any() else []
+        return Summary(table=text_table(table), warnings=failed)
 
+    def to_frame(self) -> DataFrame:
+        """Return one row per network."""
         table = {"similarity_weight": self.similarity_weight, "seed": self.seed}
-        return pd.DataFrame({**table, **{name: self.values(name) for name in QUANTITIES}, "failed": self.failed})
+        return frame_of({**table, **{name: self.values(name) for name in QUANTITIES}, "failed": self.failed})
 
     def _by_seed(self, quantity: str, similarity_weight: float) -> Array:
         chosen = np.flatnonzero(self.similarity_weight == similarity_weight)
@@ -142,7 +162,7 @@ class FineTuned:
         return self.values(quantity)[chosen[np.argsort(self.seed[chosen])]]
 
 
-def measure_networks(
+def _measured(
     architecture: Modules,
     training: TrainedStack,
     images: LabeledImages,
@@ -181,11 +201,14 @@ def measure_networks(
         np.array(nearest),
         tuple(tests),
         tree_tests(shown[stimuli], distances),
-        np.stack(features),
         stimuli,
         images.class_names,
         distances,
         np.isnan(accuracy),
+        training.computed.device,
+        training.computed.dtype,
+        training.computed.path,
+        np.stack(features),
         training,
         architecture,
     )
@@ -220,10 +243,11 @@ def _nearest_mean(z: Array, shown: Whole, trained: Array, classes: Whole) -> flo
     return float((apart.argmin(axis=1) == shown).mean())
 
 
+@question
 def fine_tune(
     extractor: str | os.PathLike[str] | nn.Module,
-    data: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledImages,
     *,
+    data: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledImages,
     distances: ArrayLike | None = None,
     tree: str | os.PathLike[str] | None = None,
     leaf_names: Mapping[str, str] | None = None,
@@ -280,13 +304,16 @@ def fine_tune(
     weights = np.atleast_1d(fraction("similarity_weight", similarity_weight))
     if weights.ndim > 1 or not weights.size or len(np.unique(weights)) < weights.size:
         raise InputError(f"similarity_weight must be one number or several different ones; got {similarity_weight!r}.")
+    numbers = checked_seeds(seeds)
+    if len(set(numbers)) < len(numbers):
+        raise InputError(f"seeds must differ from each other; got {numbers}.")
     plan = _Plan(
-        weights=np.repeat(weights, len(seeds := _whole_numbers(seeds))),
-        seeds=seeds * len(weights),
+        weights=np.repeat(weights, len(numbers)),
+        seeds=numbers * len(weights),
         epochs=whole_number("epochs", epochs),
         batch_size=whole_number("batch_size", batch_size, at_least=2, at_most=len(images.images)),
         learning_rate=float(scalar("learning_rate", positive("learning_rate", learning_rate))),
-        device=_device(device),
+        device=read_device(device),
     )
     stimuli = whole_number("most_stimuli", most_stimuli, at_least=3)
     networks = _networks(extractor, images, plan.seeds)
@@ -305,7 +332,7 @@ def fine_tune(
         checkpoint=checkpoint,
         running=running,
     )
-    return measure_networks(
+    return _measured(
         architecture,
         training,
         images,
@@ -367,24 +394,6 @@ class _Plan:
     batch_size: int
     learning_rate: float
     device: torch.device
-
-
-def _whole_numbers(seeds: object) -> list[int]:
-    if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str) or not len(seeds):
-        raise InputError(f"seeds must be a sequence of whole numbers, at least one; got {seeds!r}.")
-    found = [whole_number("seeds", one) for one in seeds]
-    if len(set(found)) < len(found):
-        raise InputError(f"seeds must differ from each other; got {found}.")
-    return found
-
-
-def _device(name: object) -> torch.device:
-    try:
-        device: torch.device = torch.device(name)  # type: ignore[call-overload]
-        torch.empty(0, device=device)
-    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
-        raise InputError(f"device must be cpu, cuda or another device that torch finds here; got {name!r}.") from None
-    return device
 
 
 def _networks(extractor: Any, images: LabeledImages, seeds: list[int]) -> list[nn.Module]:

@@ -19,8 +19,8 @@ from scipy.spatial.distance import cdist
 from genlaws.core.arguments import Array, Whole, fraction, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.semanticity.measurement.pairs import ThresholdCurve, threshold_curve, tied_fraction
+from genlaws.semanticity.measurement.sets import curve_at
 from genlaws.semanticity.measurement.tests import MeasuredSet
-from genlaws.semanticity.measurement.whole_set import curve_at
 from genlaws.semanticity.theory.spaces import check_distances
 from genlaws.semanticity.theory.ties import merge_ties
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from genlaws.core.arguments import Array, Mask, Whole, scalar, whole_number, within
+from genlaws.core.estimate import bootstrap_mean
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Summary, text_table
 from genlaws.semanticity.theory.exact import FrontPoint, probabilities
 from genlaws.semanticity.theory.finite_sets import sort_others, tuple_probabilities
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import similarity
 from genlaws.semanticity.theory.spaces import Space
 from genlaws.semanticity.theory.stimulus_sets import stimulus_set
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
-from genlaws.semanticity.theory.tradeoff import linear_on_circle
-
-if TYPE_CHECKING:
-    import pandas as pd
+from genlaws.semanticity.theory.tradeoff import PlaneCurve, linear_on_circle
 
 FRONT_CURVE_POINTS = 401  # of the circle's front; the chords between them leave it by less than 1.5e-6
 # Finest and coarsest resolution of a front, in units of the largest distance, and their number.
@@ -65,8 +63,8 @@ def _smooth_curve(resolutions: Array, points: Sequence[FrontPoint]) -> PlaneCurv
     return PlaneCurve(*CubicSpline(at, both)(np.linspace(at[0], at[-1], FRONT_CURVE_POINTS)).T)
 
 
-@dataclass(frozen=True)
-class ReluRuns:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReluRuns(Result):
     """ReLU networks along their training.
 
     Attributes
@@ -156,12 +154,22 @@ class ReluRuns:
             found[:, place] = [_mean_of_known(one) for one in both]
         return found[0], found[1]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row for each network and log."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return both tests at the end and where generalization is largest."""
+        rows = np.arange(len(self.generalization))
+        known = np.where(np.isnan(self.generalization), -np.inf, self.generalization)
+        moments = {"at the end": np.full(len(rows), len(self.steps) - 1), "at the peak": np.argmax(known, axis=1)}
+        table = [("", "generalization p_S", "identification p_I")] + [
+            (label, *(str(bootstrap_mean(one[rows, log])) for one in (self.generalization, self.identification)))
+            for label, log in moments.items()
+        ]
+        failed = [f"{self.failed.sum()} of {len(rows)} networks became infinite."] if self.failed.any() else []
+        return Summary(table=text_table(table), warnings=failed)
 
+    def to_frame(self) -> DataFrame:
+        """Return one row for each network and log."""
         networks, logs = self.generalization.shape
-        return pd.DataFrame(
+        return frame_of(
             {
                 "network": np.repeat(np.arange(networks), logs),
                 "step": np.tile(self.steps, networks),

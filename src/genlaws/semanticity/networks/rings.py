@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, Whole, fraction, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.semanticity.theory.exact import probabilities
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
 from genlaws.semanticity.theory.similarity import Similarity, similarity
 from genlaws.semanticity.theory.spaces import circle
-from genlaws.semanticity.theory.tradeoff import LN2, linear_on_circle
+from genlaws.semanticity.theory.tradeoff import LN2, PlaneCurve, linear_on_circle
 
 TRUTHS = ("mean", "min")
 FRONT_SHAPES = ("constant", "linear")

@@ -18,16 +18,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from genlaws.core.arguments import Array, Whole, non_negative, one_of, positive, scalar, whole_number
+from genlaws.core.arguments import Array, Mask, Whole, non_negative, one_of, positive, scalar, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
+from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running
 from genlaws.ensembles import Checkpoint, Differentiated, FreshDraws, Live, TrainedStack, streams, train
 from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace
@@ -42,9 +44,6 @@ from genlaws.semanticity.networks.rings import (
     level_pairs,
     steps_apart,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COMBINATIONS = ("max", "mean", "product")
 DIGIT_BITS = 40  # of the 53 of a random number that become features; the rest makes them uniform
@@ -311,8 +310,8 @@ class SetTests:
         return {"generalization": per_probe.sum(1) / judged.sum(1), "identification": identification}
 
 
-@dataclass(frozen=True)
-class SlotRuns:
+@dataclass(frozen=True, eq=False, repr=False)
+class SlotRuns(Result):
     """Networks of one kind, measured along their training.
 
     Ties are left out: of the triples of training, and of those of the test sets.
@@ -354,7 +353,7 @@ class SlotRuns:
     above_set: Array
     stimulus_count: int
     maps: Array
-    failed: np.ndarray
+    failed: Mask
     device: str
     dtype: str
     path: str
@@ -385,14 +384,23 @@ class SlotRuns:
         error = float(last.std(ddof=1) / np.sqrt(last.size)) if last.size > 1 else float("nan")
         return from_standard_error(float(last.mean()), error, last.size)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per network and log."""
-        import pandas as pd  # noqa: PLC0415
+    def summary(self) -> Summary:
+        """Return both tests at the end, and how far the peak lies from the front."""
+        rows = {
+            "generalization p_S": ("generalization", "at the end"),
+            "identification p_I": ("identification", "at the end"),
+            "peak": ("peak_generalization", "largest generalization along the training"),
+            "peak above the front": ("excess_at_peak", "of the constant or the linear similarity on the same stimuli"),
+        }
+        failed = [f"{self.failed.sum()} of {len(self.seeds)} networks became infinite."] if self.failed.any() else []
+        return Summary([Row(label, str(self.mean(name)), about) for label, (name, about) in rows.items()], failed)
 
+    def to_frame(self) -> DataFrame:
+        """Return one row per network and log."""
         shape = self.generalization.shape
         about = {name: getattr(self, name) for name in ("kind", "combine", "truth", "slots", "ring_size", "width")}
         measured = ("generalization", "identification", "above_circle", "above_set")
-        return pd.DataFrame(
+        return frame_of(
             {
                 "seed": np.broadcast_to(np.array(self.seeds)[:, None], shape).ravel(),
                 "step": np.broadcast_to(self.steps, shape).ravel(),
@@ -401,6 +409,7 @@ class SlotRuns:
         ).assign(**about)
 
 
+@question
 def train_slot_networks(
     *,
     slots: int = 3,

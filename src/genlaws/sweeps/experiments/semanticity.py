@@ -21,7 +21,7 @@ from genlaws.semanticity.networks.relu import train_relu_networks
 from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_front
 from genlaws.semanticity.networks.slots import SlotRuns, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
-from genlaws.semanticity.theory.plane_curve import PlaneCurve
+from genlaws.semanticity.theory.tradeoff import PlaneCurve
 from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
@@ -210,7 +210,7 @@ def _train_convolutional(
     weights = sorted({each.similarity_weight for each in group})
     found = fine_tune(
         one.extractor,
-        _load_images(one.data, one.image_size),
+        data=_load_images(one.data, one.image_size),
         leaf_names=None if one.leaf_table is None else read_leaf_names(one.leaf_table),
         similarity_weight=weights,
         seeds=[one.network],
@@ -239,7 +239,7 @@ def _convolutional_result(found: FineTuned, place: int) -> dict[str, Any]:
         "tied_fraction": best.tied_fraction,
         "stimulus_count": best.stimulus_count,
         "failed": bool(found.failed[place]),
-        **how_computed(found.training.computed),
+        **how_computed(found),
     }
 
 
