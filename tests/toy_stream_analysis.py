@@ -46,7 +46,7 @@ def measured(*, constant=False, places=("attention", "mlp"), texts=TEXTS, measur
 
 def curve(name, labels, seed=0):
     value = 0.2 + np.random.default_rng([seed, *name.encode()]).random(len(labels))
-    return SiteCurve(name, tuple(labels), value, value - 0.1, value + 0.1, TEXTS)
+    return SiteCurve.from_arrays(name, labels, (value, value - 0.1, value + 0.1), TEXTS)
 
 
 def compression(labels, normalized):

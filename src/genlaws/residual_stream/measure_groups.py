@@ -30,6 +30,7 @@ from genlaws.residual_stream.measures.paths import PathScalars, path_measures, p
 from genlaws.residual_stream.measures.projected_paths import paths, pooled_axes
 from genlaws.residual_stream.measures.samples import mean_path
 from genlaws.residual_stream.measures.writes import writes
+from genlaws.residual_stream.parameters import PATH_SURROGATES, Names
 from genlaws.residual_stream.results import Acceleration
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
 
@@ -40,7 +41,6 @@ PLANE_AXES = 2  # of the paper's plane
 BASIS_ROTATION_DRAWS = 5  # each rotates all states; their means over units hardly differ
 MAX_MAP_COMPONENTS = 6  # of a linear map, and at most one for this many steps of the mean path:
 STEPS_PER_COMPONENT = 4
-PATH_SURROGATES = ("random walk", "step signs", "phase-randomized", "layer shuffle", "basis rotation")
 PAPER_SIZE_RATIO = (2.0 / 4096.0) ** (1.0 / 9.0)  # of the sizes of successive layers of the autoencoder
 COMPRESSION_RESTARTS = 3
 MIN_COMPRESSION_TEXTS = 4
@@ -220,7 +220,7 @@ def _path_test(given: RecordedStream, statistic: Any, *labels: str) -> Surrogate
     return against_surrogates(path, statistic, names, **options)
 
 
-STREAM_MEASURES = {
+MEASURE_GROUPS = {
     "paths": measure_paths,
     "correlations": measure_correlations,
     "information": measure_information,
@@ -230,20 +230,20 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: RecordedStream, measures: Sequence[str], running: Running) -> Found:
+def measured(given: RecordedStream, measures: Names, running: Running) -> Found:
     """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
     Parameters
     ----------
     given : RecordedStream
     measures : names
-        Names that are not keys of ``STREAM_MEASURES`` are ignored.
+        Names that are not keys of ``MEASURE_GROUPS`` are ignored.
     running : Running
         Gets a step after each measure.
     """
     fields: dict[str, Any] = {}
     messages: list[str] = []
-    for name, measure in STREAM_MEASURES.items():
+    for name, measure in MEASURE_GROUPS.items():
         if name not in measures:
             continue
         found, notes = measure(given)

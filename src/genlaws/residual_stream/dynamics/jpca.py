@@ -14,12 +14,13 @@ this is 0.80 of the steps with 576 units and 0.90 with 4,096.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.linear import (
     AffineMap,
@@ -28,7 +29,7 @@ from genlaws.residual_stream.dynamics.linear import (
     least_squares_map,
     steps_to_fit,
 )
-from genlaws.residual_stream.measures.projected_paths import PooledAxes
+from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class RotationFit:
         Of the next state by the rotation, on texts that were left out; NaN without cross-validation.
     """
 
-    components: PooledAxes
     matrix: Array
     angles: Array
     skew_r_squared: float
     free_r_squared: float
     held_out: Prediction
+    components: PooledAxes = field(default=NO_AXES, metadata=UNWRITTEN)
 
     def plane(self, number: int = 0) -> Array:
         """Return two orthonormal axes (units, 2) of a plane by its number; the path rotates from first to second."""
@@ -107,12 +108,12 @@ def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: i
     free = least_squares_map(midpoint, step).matrix
     held_out = cross_validate(stream, rotation_map, components=components, folds=folds, seed=seed)
     return RotationFit(
-        axes,
         skew,
         turning_angles(skew),
         _explained_share(skew, step, midpoint),
         _explained_share(free, step, midpoint),
         held_out,
+        components=axes,
     )
 
 

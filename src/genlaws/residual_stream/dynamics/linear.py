@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.projected_paths import PooledAxes, pooled_axes
+from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes, pooled_axes
 
 Complex = NDArray[np.complex128]
 
@@ -72,17 +73,24 @@ class Modes:
     components : PooledAxes
         What the states were projected on.
     map : AffineMap
-    eigenvalues : array of complex numbers
-        Of the matrix, largest modulus first; a pair with an angle is a rotation.
+    real, imaginary : array
+        Parts of the eigenvalues of the matrix, largest modulus first; a pair with an angle is a rotation.
     fitted, held_out : Prediction
         On the texts of the fit, and on texts that were left out; NaN without cross-validation.
     """
 
-    components: PooledAxes
     map: AffineMap
-    eigenvalues: Complex
+    real: Array
+    imaginary: Array
     fitted: Prediction
     held_out: Prediction
+    components: PooledAxes = field(default=NO_AXES, metadata=UNWRITTEN)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """Eigenvalues of the matrix."""
+        found: Complex = self.real + 1j * self.imaginary
+        return found
 
     @property
     def moduli(self) -> Array:
@@ -139,9 +147,10 @@ def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: 
     axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=1))
     fitted = least_squares_map(before, after)
     eigenvalues = np.linalg.eigvals(fitted.matrix).astype(np.complex128)
-    order = np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))
+    ordered = eigenvalues[np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))]
+    known = judge([(fitted, before, after, after.mean(axis=0))])
     held_out = cross_validate(stream, least_squares_map, components=components, folds=folds, seed=seed)
-    return Modes(axes, fitted, eigenvalues[order], judge([(fitted, before, after, after.mean(axis=0))]), held_out)
+    return Modes(fitted, ordered.real, ordered.imag, known, held_out, components=axes)
 
 
 def steps_to_fit(stream: Stream, components: int) -> tuple[PooledAxes, Array, Array]:

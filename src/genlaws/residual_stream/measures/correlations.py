@@ -257,7 +257,7 @@ def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = No
     constant = sums.constant
     message = _correlation_message(sums, constant)
     names = tuple(site.name for site in sums.sites)
-    curve = SiteCurve("correlation", names[:-1], mean, mean_low, mean_high, sums.text_count, message)
+    curve = SiteCurve.from_arrays("correlation", names[:-1], (mean, mean_low, mean_high), sums.text_count, message)
     return UnitCorrelations(r, low, high, curve, constant, sums.sites, message)
 
 

@@ -8,7 +8,7 @@ mean square, and the participation ratio can show that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from scipy import special
 
 from genlaws.core.arguments import Array, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, SiteCurve, named, sums_by_text
@@ -79,9 +79,8 @@ def participation_ratios(
         if not varies:
             constant.append(label)
     message = _dimension_message(clouds, constant, halves=True)
-    value, low, high = (np.array([getattr(row, end) for row in rows]) for end in ("value", "low", "high"))
-    curve = SiteCurve("participation_ratio", clouds.labels, value, low, high, clouds.text_count, message)
-    return ParticipationRatios(curve, np.array(plain))
+    estimates = tuple(replace(row, count=clouds.text_count) for row in rows)
+    return ParticipationRatios(SiteCurve("participation_ratio", clouds.labels, estimates, message), np.array(plain))
 
 
 def _halves_ratio(first: Sample, second: Sample) -> Estimate:
@@ -130,41 +129,49 @@ class ExplainedVariance:
     Attributes
     ----------
     components : array of int (numbers,)
-    share, low, high : array (sites, numbers)
-        With 95 % intervals over the texts.
-    labels : tuple of str
-        Names of the sites.
+    curves : tuple of SiteCurve
+        The shares along the layers, one curve for each of these numbers.
     basis : {"pooled", "site"}
     held_out : bool
-    count : int
-        Number of texts.
     message : str
     """
 
     components: Whole
-    share: Array
-    low: Array
-    high: Array
-    labels: tuple[str, ...]
+    curves: tuple[SiteCurve, ...]
     basis: str
     held_out: bool
-    count: int
     message: str
+
+    @property
+    def share(self) -> Array:
+        """Shares, (sites, numbers)."""
+        return np.stack([curve.value for curve in self.curves], axis=1)
+
+    @property
+    def low(self) -> Array:
+        """Lower ends of their intervals."""
+        return np.stack([curve.low for curve in self.curves], axis=1)
+
+    @property
+    def high(self) -> Array:
+        """Upper ends of their intervals."""
+        return np.stack([curve.high for curve in self.curves], axis=1)
 
     def curve(self, components: int) -> SiteCurve:
         """Return the shares along the layers for one of the numbers of components."""
         at = np.flatnonzero(self.components == components)
         if not at.size:
             raise InputError(f"components must be one of {self.components.tolist()}; got {components}.")
-        ends = (self.share[:, at[0]], self.low[:, at[0]], self.high[:, at[0]])
-        return SiteCurve(f"explained_variance_{self.basis}", self.labels, *ends, self.count, self.message)
+        return self.curves[int(at[0])]
 
     def to_frame(self) -> DataFrame:
         """Return one row per site and number of components."""
-        sites, numbers = self.share.shape
-        columns = {"site": np.repeat(self.labels, numbers), "components": np.tile(self.components, sites)}
-        ends = {"share": self.share.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
-        return frame_of({"basis": self.basis, **columns, **ends})
+        rows = [
+            {"basis": self.basis, "site": site, "components": number, **interval_columns("share", curve[place])}
+            for place, site in enumerate(self.curves[0].labels)
+            for number, curve in zip(self.components.tolist(), self.curves, strict=True)
+        ]
+        return frame_of(rows).rename(columns={"share_low": "low", "share_high": "high"})
 
 
 def explained_variance(
@@ -224,9 +231,13 @@ def explained_variance(
         else:
             rows.append((missing, missing, missing))
             constant.append(label)
-    share, low, high = (np.stack(ends) for ends in zip(*rows, strict=True))
+    ends = [np.stack(end, axis=1) for end in zip(*rows, strict=True)]
     message = _dimension_message(clouds, constant, most if basis == "site" and not held_out else 0, halves=held_out)
-    return ExplainedVariance(counts, share, low, high, clouds.labels, basis, held_out, clouds.text_count, message)
+    curves = tuple(
+        SiteCurve.from_arrays(f"explained_variance_{basis}", clouds.labels, one, clouds.text_count)
+        for one in zip(*ends, strict=True)
+    )
+    return ExplainedVariance(counts, curves, basis, held_out, message)
 
 
 def _explained_shares(axes: Sequence[Array], samples: Sequence[Sample], counts: Whole) -> tuple[Array, Array, Array]:

@@ -51,6 +51,9 @@ class PooledAxes:
         return found
 
 
+NO_AXES = PooledAxes(np.empty(0), np.empty((0, 0)), np.empty(0))
+
+
 def pooled_axes(source: Stream | SecondMoments, components: int = 2, *, normalize: bool = False) -> PooledAxes:
     """Return the principal components of all sites pooled.
 

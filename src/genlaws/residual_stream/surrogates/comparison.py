@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
+from genlaws.core.plain import UNWRITTEN
 from genlaws.core.seeds import name_in_seed
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.portraits import portraits, tangent_rotations
+from genlaws.residual_stream.measures.curves import no_numbers
 from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES, SURROGATES
 
 DEFAULT_SURROGATES = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
@@ -29,8 +31,6 @@ class SurrogateComparison:
     Attributes
     ----------
     observed : array
-    draws : array, one more axis in front
-        Values under the surrogate.
     mean, standard_deviation : arrays
         Of the draws; the deviation is NaN for a single draw.
     z_score : array
@@ -39,14 +39,18 @@ class SurrogateComparison:
     p_value : array
         (1 + k)/(1 + n) with k of the n draws at least as far from the common mean of all n + 1 values as the observed
         one: two-sided, and exact where the stream is one more draw.
+    draw_count : int
+    draws : array, one more axis in front
+        Values under the surrogate.
     """
 
     observed: Array
-    draws: Array
     mean: Array
     standard_deviation: Array
     z_score: Array
     p_value: Array
+    draw_count: int
+    draws: Array = field(default_factory=no_numbers, kw_only=True, metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class SurrogateTest:
                     "surrogate_sd": one.standard_deviation.ravel(),
                     "z_score": one.z_score.ravel(),
                     "p_value": one.p_value.ravel(),
-                    "draws": len(one.draws),
+                    "draws": one.draw_count,
                 }
             )
             for name, one in self.against.items()
@@ -106,7 +110,7 @@ class SurrogateTest:
             share = float((self.against[name].p_value <= SURROGATE_SIGNIFICANCE_LEVEL).mean())
             alone = f", {share:.0%} of single entries with p ≤ {SURROGATE_SIGNIFICANCE_LEVEL}" if of else ""
             lines.append(
-                f"{name:<{width}}  {mean:.4g} ± {sd:.2g}  z = {z:.2f}  p = {p:.2g} (n = {len(one.draws)}){alone}"
+                f"{name:<{width}}  {mean:.4g}  sd {sd:.2g}  z = {z:.2f}  p = {p:.2g} (n = {one.draw_count}){alone}"
             )
         return "\n".join(lines)
 
@@ -197,7 +201,8 @@ def compare(observed: Array, draws: Array) -> SurrogateComparison:
     far = np.abs(draws - center) >= np.abs(observed - center) - rounding
     p = (1.0 + far.sum(axis=0)) / (1.0 + count)
     valid = np.isfinite(observed) & np.isfinite(mean)
-    return SurrogateComparison(observed, draws, mean, spread, np.asarray(z), np.asarray(np.where(valid, p, np.nan)))
+    p_value = np.asarray(np.where(valid, p, np.nan))
+    return SurrogateComparison(observed, mean, spread, np.asarray(z), p_value, count, draws=draws)
 
 
 def _surrogate_value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: Array, name: str) -> Array:
