@@ -32,6 +32,7 @@ DATA_BY_PLACE = {
     ("parameters", "errors"),
     ("dimensions", "means", "standard_errors"),
     ("model", "tokenizer", "texts"),
+    ("stream", "statistic"),
 }
 HAS_MODELS = find_spec("transformers") is not None
 EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]

@@ -134,7 +134,12 @@ def measure_correlations(given: RecordedStream) -> Found:
 
         labels = found["correlations"].mean.labels
         found["correlation_test"] = against_surrogates(
-            given.stream, mean_r, ("basis rotation",), draws=BASIS_ROTATION_DRAWS, seed=given.seed, labels=labels
+            given.stream,
+            mean_r,
+            surrogates=("basis rotation",),
+            draws=BASIS_ROTATION_DRAWS,
+            seed=given.seed,
+            labels=labels,
         )
     return found, [found["correlations"].message]
 
@@ -145,7 +150,7 @@ def measure_information(given: RecordedStream) -> Found:
     if rows < MIN_INFORMATION_TEXTS:
         return {}, [f"Mutual information needs at least {MIN_INFORMATION_TEXTS} texts; there are {rows}."]
     options: dict[str, Any] = {"seed": given.seed, "jobs": given.jobs}
-    found = {name: mutual_information(given.stream, name, **options) for name in given.estimators}
+    found = {name: mutual_information(given.stream, estimator=name, **options) for name in given.estimators}
     messages = [f"Mutual information ({name}), {one.message}" for name, one in found.items() if one.message]
     if rows > given.text_count:
         messages.append(
@@ -165,7 +170,7 @@ def measure_dimensions(given: RecordedStream) -> Found:
         "explained_pooled": explained_variance(stream, basis="pooled", **options),
         "explained_site": explained_variance(stream, basis="site", held_out=True, **options),
         "explained_normalized": explained_variance(stream, basis="pooled", normalize=True, **options),
-        "projected": paths(stream, min(PLANE_AXES, stream.unit_count)),
+        "projected": paths(stream, components=min(PLANE_AXES, stream.unit_count)),
         "path_test": _path_test(given, plane_share, "share"),
     }
     return found, [found["participation"].message, found["explained_site"].message]
@@ -173,7 +178,7 @@ def measure_dimensions(given: RecordedStream) -> Found:
 
 def plane_share(stream: Stream) -> float:
     """Return the share of the variance of a path, about its mean, along its first two principal components."""
-    return float(pooled_axes(stream, min(PLANE_AXES, stream.unit_count)).share.sum())
+    return float(pooled_axes(stream, components=min(PLANE_AXES, stream.unit_count)).share.sum())
 
 
 def measure_rotations(given: RecordedStream) -> Found:
@@ -217,7 +222,7 @@ def _path_test(given: RecordedStream, statistic: Any, *labels: str) -> Surrogate
     supplied = {name: mean_path(stream) for name, stream in given.supplied.items()}
     path = mean_path(given.stream)
     options: dict[str, Any] = {"draws": given.draws, "seed": given.seed, "supplied": supplied, "labels": labels}
-    return against_surrogates(path, statistic, names, **options)
+    return against_surrogates(path, statistic, surrogates=names, **options)
 
 
 MEASURE_GROUPS = {
@@ -319,7 +324,7 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, running: R
     running : Running
         Gets a step after each text, teleport and spectrum, `perturbation_work` in all.
     """
-    plane = pooled_axes(given.stream, min(PLANE_AXES, given.stream.unit_count))
+    plane = pooled_axes(given.stream, components=min(PLANE_AXES, given.stream.unit_count))
     some = _first_texts(given.tokens, PERTURBED_TEXTS)
     disturbed = dynamics.perturbation.perturb(
         given.model, some, sites=given.sites, plane=plane, seed=given.seed, running=running.part()

@@ -38,5 +38,14 @@ Strip = Annotated[bool, Parameter("Leave out white space at the end of each text
 MaxTokens = Annotated[int | None, Parameter("Most tokens of a text; longer ones are cut at the end.")]
 BatchSize = Annotated[int, Parameter("Texts read together.", check=at_least_one)]
 Threads = Annotated[int, Parameter("Threads of the mutual information.", check=at_least_one)]
+Shuffles = Annotated[int, Parameter("Permutations of the texts for the baseline.", check=at_least_one)]
+InformationEstimator = Annotated[
+    str, Parameter("How it is estimated; kernel is the paper's.", choices=tuple(ESTIMATORS))
+]
+BaselineChoice = Annotated[str, Parameter("What the information is compared with.", choices=("shuffle", "none"))]
+Basis = Annotated[str, Parameter("Whose principal components.", choices=("site", "pooled"))]
+ComponentCount = Annotated[int, Parameter("Principal components.", check=at_least_one)]
+Folds = Annotated[int, Parameter("Parts of the texts for cross-validation; 0 leaves it out.", check=whole_number)]
+Normalize = Annotated[bool, Parameter("Divide every state by its root mean square first.")]
 TextNumbers = Annotated[ArrayLike | None, Parameter("Number of the text of each row, where a text has several.")]
 StreamName = Annotated[str, Parameter("What the model is called in the answer.")]

@@ -310,7 +310,7 @@ def _evaluate(
         codes = network.encoder(reader.tensor(parts[2]))
         rebuilt = network.decoder(codes).cpu().numpy().astype(np.float64).reshape(states.shape)
     code = codes.cpu().numpy().astype(np.float64).reshape(*states.shape[:2], -1)
-    fitted = pooled_axes(reader.stream.take(parts[0].tolist()), width, normalize=reader.normalize)
+    fitted = pooled_axes(reader.stream.take(parts[0].tolist()), components=width, normalize=reader.normalize)
     center = (fitted.center - reader.mean) / reader.unit
     linear = center + (states - center) @ fitted.axes @ fitted.axes.T
     lengths = np.linalg.norm(np.diff(code, axis=1), axis=2)

@@ -21,6 +21,7 @@ import numpy as np
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Summary, question
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.linear import (
     AffineMap,
@@ -30,10 +31,15 @@ from genlaws.residual_stream.dynamics.linear import (
     steps_to_fit,
 )
 from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes
+from genlaws.residual_stream.parameters import (
+    ComponentCount,
+    Folds,
+    Seed,
+)
 
 
-@dataclass(frozen=True)
-class RotationFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class RotationFit(Result):
     """The nearest rotation, and the nearest linear map of the same form.
 
     Attributes
@@ -71,16 +77,15 @@ class RotationFit:
         period = np.divide(2 * np.pi, self.angles, out=np.full(self.angles.size, np.inf), where=self.angles > 0)
         return frame_of({"plane": np.arange(self.angles.size), "angle": self.angles, "period": period})
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
         """Return what the rotation explains and its angles."""
         angles = ", ".join(f"{angle:.3f}" for angle in self.angles)
-        return (
-            f"A rotation explains {self.skew_r_squared:.3f} of the steps, any linear map {self.free_r_squared:.3f}; "
-            f"angles {angles} per site."
-        )
+        explained = f"A rotation explains {self.skew_r_squared:.3f} of the steps"
+        return Summary(sentences=[f"{explained}, any linear map {self.free_r_squared:.3f}; angles {angles} per site."])
 
 
-def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> RotationFit:
+@question
+def fit_rotation(stream: Stream, *, components: ComponentCount = 6, folds: Folds = 5, seed: Seed = 0) -> RotationFit:
     """Fit a rotation about a center to the steps of a stream on its principal components.
 
     Parameters

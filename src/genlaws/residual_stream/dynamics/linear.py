@@ -18,9 +18,15 @@ from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes, pooled_axes
+from genlaws.residual_stream.parameters import (
+    ComponentCount,
+    Folds,
+    Seed,
+)
 
 Complex = NDArray[np.complex128]
 
@@ -64,8 +70,8 @@ class Prediction:
 NO_PREDICTION = Prediction(math.nan, math.nan, math.nan)
 
 
-@dataclass(frozen=True)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Result):
     """The dynamic modes of a stream.
 
     Attributes
@@ -107,17 +113,12 @@ class Modes:
         parts = {"real": self.eigenvalues.real, "imaginary": self.eigenvalues.imag}
         return frame_of({**parts, "modulus": self.moduli, "angle": self.angles})
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
         """Return how good the fit is and its modes."""
-        turning = int((self.eigenvalues.imag > 0).sum())
-        return "\n".join(
-            [
-                f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, {turning} "
-                "rotating pairs of modes",
-                f"fit      {_format_prediction(self.fitted)}",
-                f"held out {_format_prediction(self.held_out)}",
-            ]
-        )
+        pairs = int((self.imaginary > 0).sum())
+        share = f" with {self.components.share.sum():.1%} of the variance" if self.components.share.size else ""
+        rows = [Row("fit", _format_prediction(self.fitted)), Row("held out", _format_prediction(self.held_out))]
+        return Summary(rows, headline=[f"{self.real.size} components{share}, {pairs} rotating pairs of modes"])
 
 
 def _format_prediction(prediction: Prediction) -> str:
@@ -129,7 +130,8 @@ def _format_prediction(prediction: Prediction) -> str:
     )
 
 
-def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> Modes:
+@question
+def dynamic_modes(stream: Stream, *, components: ComponentCount = 6, folds: Folds = 5, seed: Seed = 0) -> Modes:
     """Fit one affine map from each site to the next on the principal components.
 
     Parameters
@@ -155,7 +157,7 @@ def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: 
 
 def steps_to_fit(stream: Stream, components: int) -> tuple[PooledAxes, Array, Array]:
     """Return the principal components, rows of states along them and one site later; refuse too few rows to fit."""
-    axes = pooled_axes(stream, min(components, stream.unit_count)).spanned
+    axes = pooled_axes(stream, components=min(components, stream.unit_count)).spanned
     before, after = steps_along(axes, stream)
     steps, count = before.shape
     if steps <= count + 1:
@@ -214,7 +216,7 @@ def cross_validate(
     parts = []
     for left_out in np.array_split(order, min(folds, texts)):
         rest = stream.take(np.setdiff1d(order, left_out).tolist())
-        axes = pooled_axes(rest, min(components, stream.unit_count)).spanned
+        axes = pooled_axes(rest, components=min(components, stream.unit_count)).spanned
         before, after = steps_along(axes, rest)
         parts.append((fit(before, after), *steps_along(axes, stream.take(left_out.tolist())), after.mean(axis=0)))
     return judge(parts)

@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.core.result import Row, Summary
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.models.stream import Stream
 
 MIN_PORTRAIT_SITES = 3  # two tangents, one change of angle
 FULL_CIRCLE_RADIANS = 2.0 * np.pi  # radians
 
 
-@dataclass(frozen=True)
-class Portraits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Portraits(Result):
     """Mean activation of every unit and its gradient.
 
     Attributes
@@ -44,8 +44,8 @@ class Portraits:
         return frame_of({"unit": unit, "site": site, **columns})
 
 
-@dataclass(frozen=True)
-class Rotations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotations(Result):
     """How often the portrait of each unit rotates, counterclockwise counted positive.
 
     Attributes
@@ -85,6 +85,7 @@ def spread_of(counts: Array) -> str:
     return f"{counts.mean():.2f}, standard deviation {counts.std():.2f} over {counts.size} units"
 
 
+@question
 def portraits(source: Stream | ArrayLike) -> Portraits:
     """Return the phase portrait of every unit.
 
@@ -141,6 +142,7 @@ def centered_winding(x: Array, y: Array) -> Array:
     return total_rotations(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
 
 
+@question
 def rotations(source: Stream | ArrayLike) -> Rotations:
     """Return how often the phase portrait of each unit rotates.
 

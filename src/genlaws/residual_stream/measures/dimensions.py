@@ -11,16 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
-from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, SiteCurve, named, sums_by_text
 from genlaws.residual_stream.measures.samples import HALVES, Clouds, RowSample, Sample, SecondMoments
+from genlaws.residual_stream.parameters import (
+    Basis,
+    Normalize,
+    TextNumbers,
+)
 
 DEFAULT_COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
 NO_INTERVALS_FROM_SUMS = "Sums of the texts have no intervals here; they need the states of every text."
@@ -28,8 +33,8 @@ MIN_SPLIT_TEXTS = 4  # two in each half
 GRAM_ROWS_PER_UNIT = 4  # rows per unit from which products of units are cheaper
 
 
-@dataclass(frozen=True)
-class ParticipationRatios:
+@dataclass(frozen=True, eq=False, repr=False)
+class ParticipationRatios(Result):
     r"""Number of directions that share the variance at each site.
 
     Attributes
@@ -55,8 +60,9 @@ class ParticipationRatios:
         return self.curve.to_frame().assign(plain=self.plain)
 
 
+@question
 def participation_ratios(
-    source: Stream | SecondMoments, *, normalize: bool = False, texts: ArrayLike | None = None
+    source: Stream | SecondMoments, *, normalize: Normalize = False, texts: TextNumbers = None
 ) -> ParticipationRatios:
     """Return the participation ratio of the covariance over the texts at every site.
 
@@ -122,8 +128,8 @@ def _half_width(changes: Array, texts: Whole, parts: int = HALVES) -> Array:
     return np.asarray(float(special.stdtrit(n - parts, 1.0 - TAIL_PROBABILITY)) * error)
 
 
-@dataclass(frozen=True)
-class ExplainedVariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExplainedVariance(Result):
     """Share of the variance over the texts at each site that lies along the first principal components.
 
     Attributes
@@ -174,14 +180,15 @@ class ExplainedVariance:
         return frame_of(rows).rename(columns={"share_low": "low", "share_high": "high"})
 
 
+@question
 def explained_variance(
     source: Stream | SecondMoments,
-    components: Sequence[int] | None = None,
     *,
-    basis: str = "site",
+    components: Sequence[int] | None = None,
+    basis: Basis = "site",
     held_out: bool = False,
-    normalize: bool = False,
-    texts: ArrayLike | None = None,
+    normalize: Normalize = False,
+    texts: TextNumbers = None,
 ) -> ExplainedVariance:
     r"""Return how much of the variance at each site the first k principal components explain.
 
@@ -213,7 +220,6 @@ def explained_variance(
     eigenvalues, 94 % of the intervals from 400 texts contained what the axes of the halves truly explain, and 92 % from
     100 texts.
     """
-    one_of("basis", basis, ("site", "pooled"))
     clouds = Clouds(source, normalize=normalize, texts=texts)
     counts = _component_counts(components, clouds.unit_count)
     most = int(counts.max())
