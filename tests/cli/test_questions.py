@@ -17,7 +17,7 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
-PACKAGES = ("rules_facts", "semanticity", "relations", "residual_stream")
+PACKAGES = ("rules_facts", "semanticity", "relations", "residual_stream", "probes")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -32,6 +32,8 @@ DATA_BY_PLACE = {
     ("parameters", "errors"),
     ("dimensions", "means", "standard_errors"),
     ("model", "tokenizer", "texts"),
+    ("model", "tokenizer", "stimuli"),
+    ("stream", "stimuli"),
     ("stream", "statistic"),
 }
 HAS_MODELS = find_spec("transformers") is not None

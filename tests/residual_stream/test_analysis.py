@@ -183,7 +183,7 @@ def test_every_measure_of_a_real_model(stories, wikitext):
     assert found.identity == "next = this + write"
     assert found.identity_error < 1e-6
     empty = [
-        name for name, value in vars(found).items() if value is None or isinstance(value, tuple | dict) and not value
+        name for name, value in vars(found).items() if value is None or (isinstance(value, tuple | dict) and not value)
     ]
     assert empty == []
     assert set(found.references) == {"random weights", "shuffled tokens"}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from genlaws.cli.relations.source import holds_matrix, read_relation
-from genlaws.cli.residual_stream.analyze import read_texts
+from genlaws.cli.residual_stream.commands import read_texts
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 from genlaws.core.tables import KINDS, SUFFIXES, TEXT_SUFFIXES, check_file, is_number, read_table

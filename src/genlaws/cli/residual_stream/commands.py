@@ -1,4 +1,4 @@
-"""``genlaws residual-stream analyze``: measure a model's residual stream, and judge the claims about it."""
+"""``genlaws residual-stream``: measure the stream of a model on texts, or on words that stand on a line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from genlaws.cli.questions import command_of, fills
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.tables import read_lines
+from genlaws.probes.encoders.stimuli import PICTURE_STIMULI, word_stimuli
 
 Model = Annotated[
     str,
@@ -24,6 +25,11 @@ Texts = Annotated[Path, Parameter(help="One text per line, plain or .gz; blank l
 Shortest = Annotated[int, Parameter(help="Take lines of more characters than this; the paper's is 100.")]
 Longest = Annotated[int | None, Parameter(help="Take lines of fewer characters than this; the paper's is 500.")]
 AtMost = Annotated[int, Parameter(help="Texts that are taken, from the first line on.")]
+Task = Annotated[
+    str, Parameter(help="years, numbers, dates, temperatures, latitudes, letters, or table:FILE (item, value).")
+]
+Count = Annotated[int, Parameter(help="Stimuli, at most.")]
+Phrase = Annotated[str | None, Parameter(help="How a place is written, such as 'the year {place}'.")]
 PositionText = Annotated[
     str, Parameter(help="Tokens of each text: last, all, sample (one at random), or a number, such as -2.")
 ]
@@ -87,4 +93,22 @@ def text_network(
     return {"model": network, "tokenizer": tokenizer, "name": Path(source).name}
 
 
+@fills("stimuli")
+def words_on_a_line(task: Task = "years", count: Count = 200, phrase: Phrase = None) -> dict[str, Any]:
+    """Return stimuli in words."""
+    if task in PICTURE_STIMULI:
+        raise InputError(f"task must be a task with words, such as years; {task} has pictures.")
+    return {"stimuli": word_stimuli(task, phrase=phrase, count=count)}
+
+
+@fills("model", "tokenizer", "name")
+def text_encoder(
+    model: Model, /, *, device: Device = "cpu", dtype: Precision = "float32", download: Download = False
+) -> dict[str, Any]:
+    """Return a transformer without the head of a language model, with its tokenizer."""
+    found = probes.encoders.load.load_text_encoder(model, device=device, dtype=dtype, local_files_only=not download)
+    return {"model": found.network, "tokenizer": found.tokenizer, "name": Path(found.source).name}
+
+
 analyze = command_of(residual_stream.analyze, texts_in_file, token_position, text_network)
+semanticity = command_of(probes.stream.semanticity.stream_semanticity, words_on_a_line, text_encoder)
