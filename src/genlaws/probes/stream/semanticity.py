@@ -197,13 +197,8 @@ def measure_stream(
                 f"weights; got {one.text_count} rows and {len(one.sites)} sites."
             )
     measured, messages = informative_sites(streams, len(stimuli))
-    sizes: dict[str, Any] = {
-        "bandwidth": bandwidth,
-        "threshold": threshold,
-        "tie_tolerance": tie_tolerance,
-        "memory": memory,
-    }
-    options: dict[str, Any] = {"items": (2,), "ties": ties, "intervals": intervals, "fronts": fronts, **sizes}
+    options: dict[str, Any] = {"bandwidth": bandwidth, "threshold": threshold, "items": (2,), "memory": memory}
+    options |= {"ties": ties, "tie_tolerance": tie_tolerance, "intervals": intervals, "fronts": fronts}
     how = MeasureSettings(similarity, bool(center), seed, options)
     return StreamSemanticity(
         model=name,
