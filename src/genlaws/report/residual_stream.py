@@ -37,7 +37,7 @@ def residual_stream_page(analysis: Analysis) -> str:
     """Return the HTML of a page on an analysis, in one file that needs no network."""
     shown, known = pictures_of(analysis), list(analysis.tables())
     parts = [
-        f'<p class="soft">Model <code>{escaped(analysis.model or NO_VALUE)}</code>, {_texts(analysis)}, '
+        f'<p class="soft">Model <code>{escaped(analysis.model or NO_VALUE)}</code>, {analysis.text_message}, '
         f"{len(analysis.sites)} sites. genlaws {escaped(__version__)}.</p>",
         "<h2>Claims of the paper, for this model</h2>",
         _claims(analysis.claims),
@@ -57,14 +57,6 @@ def residual_stream_page(analysis: Analysis) -> str:
         _explanation(),
     ]
     return whole_page(f"Residual stream of {analysis.model or 'a network'}", parts)
-
-
-def _texts(analysis: Analysis) -> str:
-    """Return how many texts and tokens were read, as text."""
-    texts = f"{analysis.text_count:,} text{'s' if analysis.text_count != 1 else ''}"
-    if analysis.row_count == analysis.text_count:
-        return f"one token of each of {texts}" if analysis.text_count != 1 else f"one token of {texts}"
-    return f"{analysis.row_count:,} tokens of {texts}"
 
 
 def _claims(claims: Sequence[StreamClaim]) -> str:
@@ -159,7 +151,11 @@ def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
     return [
         ("model", analysis.model or NO_VALUE, "unchanged"),
         *position,
-        ("read", _texts(analysis), "intervals rest on the texts, which are independent; tokens of one text are not"),
+        (
+            "read",
+            analysis.text_message,
+            "intervals rest on the texts, which are independent; tokens of one text are not",
+        ),
         (
             "sites",
             f"{len(analysis.sites)}, from {analysis.sites[0].name} to {analysis.sites[-1].name}",

@@ -35,7 +35,9 @@ Position = Annotated[
     Positions, Parameter("Tokens of each text: last, all, sample (one at random), or a number, such as -2.")
 ]
 Strip = Annotated[bool, Parameter("Leave out white space at the end of each text.")]
-MaxTokens = Annotated[int | None, Parameter("Most tokens of a text; longer ones are cut at the end.")]
+MaxTokens = Annotated[
+    int | None, Parameter("Most tokens of a text; longer ones are cut at the end.", check=at_least_one)
+]
 BatchSize = Annotated[int, Parameter("Texts read together.", check=at_least_one)]
 Threads = Annotated[int, Parameter("Threads of the mutual information.", check=at_least_one)]
 Shuffles = Annotated[int, Parameter("Permutations of the texts for the baseline.", check=at_least_one)]

@@ -467,8 +467,10 @@ class Analysis(Result):
     @property
     def text_message(self) -> str:
         """How many texts and tokens were read."""
-        texts = f"{self.text_count:,} text{'s' * (self.text_count != 1)}"
-        return texts if self.row_count == self.text_count else f"{self.row_count:,} tokens of {texts}"
+        texts = f"{self.text_count:,} text{'s' if self.text_count != 1 else ''}"
+        if self.row_count == self.text_count:
+            return f"one token of {'each of ' if self.text_count != 1 else ''}{texts}"
+        return f"{self.row_count:,} tokens of {texts}"
 
     def summary(self) -> Summary:
         """Return the verdict on each claim with what was observed, why, and the main numbers."""

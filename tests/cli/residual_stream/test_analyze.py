@@ -46,7 +46,7 @@ def test_the_verdicts_come_first_and_a_folder_is_written(genlaws, model, lines, 
     assert found.code == 0, found.err
     assert "The first 12 of 40 lines of the requested lengths" in found.out
     first = found.out.splitlines()
-    assert first[0].startswith("stories260K: 12 texts, 11 sites; next = this + write (relative error")
+    assert first[0].startswith("stories260K: one token of each of 12 texts, 11 sites; next = this + write (relative ")
     assert first[2].split() == ["claim", "verdict", "observed"]
     assert [line.split("  ")[0] for line in first[3:9]] == [
         *("continuity", "acceleration", "information", "rotations", "low-dimensional path", "self-correction"),

@@ -160,7 +160,7 @@ def test_mean_over_tokens_leaves_marks_out(stories, years):
         ({"stimuli": hue_stimuli(8)}, "stimuli must be words"),
         ({"position": "first"}, "position must be one of last, mean"),
         ({"controls": "shuffled"}, "controls must be one of permuted, random-weights"),
-        ({"similarity": "precomputed"}, "similarity must be one of states"),
+        ({"similarity": "precomputed"}, "similarity must be one of cosine, relu-dot"),
         ({"ties": "keep"}, "ties must be one of split, drop"),
         ({"memory": 20_000.0}, "At the site 0.attention: stimuli must be few enough"),
     ],

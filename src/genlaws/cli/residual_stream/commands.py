@@ -9,9 +9,10 @@ from cyclopts import Parameter
 
 from genlaws import probes, residual_stream
 from genlaws.cli.questions import command_of, fills
-from genlaws.core.arguments import whole_number
+from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.tables import read_lines
+from genlaws.models.stream import POSITION_NAMES
 from genlaws.probes.encoders.stimuli import PICTURE_STIMULI, word_stimuli
 
 Model = Annotated[
@@ -79,7 +80,7 @@ def token_position(position: PositionText = "last") -> dict[str, Any]:
     try:
         return {"position": int(position)}
     except ValueError:
-        return {"position": position}
+        return {"position": one_of("position", position, POSITION_NAMES)}
 
 
 @fills("model", "tokenizer", "name")

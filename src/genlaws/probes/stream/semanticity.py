@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from genlaws.core.arguments import positive, whole_number
+from genlaws.core.arguments import one_of, positive, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
 from genlaws.core.parameters import one as single
@@ -33,16 +33,25 @@ from genlaws.probes.stream.result import (
     informative_sites,
     measure_conditions,
 )
-from genlaws.semanticity.measurement.stimuli import Compare
+from genlaws.semanticity.measurement.stimuli import SIMILARITIES, Compare
 from genlaws.semanticity.parameters import Ties
 
 POSITIONS = ("last", "mean")
 
 TEXTS_PER_CAPTURE = 64  # whose tokens are in memory until their mean is taken
 DEFAULT_MEMORY = 2.0**30
+STATE_SIMILARITIES = tuple(name for name in SIMILARITIES if name != "precomputed")
+
+
+def _state_similarity(name: str, value: Any, hint: str = "") -> str | Compare:
+    """Return a function, or the name of a similarity of states."""
+    return value if callable(value) else one_of(name, value, STATE_SIMILARITIES, hint)
+
 
 StatePosition = Annotated[str, Parameter("State of the last token, or mean over the tokens.", choices=POSITIONS)]
-StateSimilarity = Annotated[str | Compare, Parameter("cosine, relu-dot, dot, gaussian or threshold.")]
+StateSimilarity = Annotated[
+    str | Compare, Parameter(f"One of {', '.join(STATE_SIMILARITIES)}.", check=_state_similarity)
+]
 Center = Annotated[bool, Parameter("Subtract the mean over stimuli at each site.")]
 Controls = Annotated[str | Sequence[str], Parameter("Controls to compare with.", choices=CONTROLS, listed=True)]
 Bandwidth = Annotated[float | None, Parameter("Of the Gaussian similarity.", check=single(positive))]
@@ -113,7 +122,7 @@ def stream_semanticity(
     held fixed. They do not cover other phrases around the same places, other random weights or other permutations.
     In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change is that of both.
     """
-    _check(stimuli, similarity)
+    _check(stimuli)
     if stimuli.kind != "text":
         raise InputError("stimuli must be words; a language model reads no pictures.")
     shown = checked_running(running)
@@ -188,7 +197,7 @@ def measure_stream(
     similarity, center, bandwidth, threshold, ties, tie_tolerance, intervals, fronts, memory, seed, running :
         As in `stream_semanticity`.
     """
-    _check(stimuli, similarity)
+    _check(stimuli)
     streams = {AS_LOADED: stream} | ({} if untrained is None else {UNTRAINED: untrained})
     for one in streams.values():
         if one.text_count != len(stimuli) or one.sites != stream.sites:
@@ -216,11 +225,9 @@ def measure_stream(
     )
 
 
-def _check(stimuli: EmbeddingStimuli, similarity: str | Compare) -> None:
+def _check(stimuli: EmbeddingStimuli) -> None:
     if not isinstance(stimuli, EmbeddingStimuli):
         raise InputError(f"stimuli must be EmbeddingStimuli, such as word_stimuli gives; got {type(stimuli).__name__}.")
-    if similarity == "precomputed":
-        raise InputError("similarity must be one of states, such as cosine; got 'precomputed'.")
 
 
 def _name(model: Any) -> str:
