@@ -141,7 +141,7 @@ def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspec
     if plain is str and isinstance(default, int | float):
         default = str(default)  # read as if it were typed
     if isinstance(default, tuple):
-        default = ",".join(default) or NO_CHOICES
+        default = ",".join(default).replace(" ", "-") or NO_CHOICES
     grid = (described.several or described.listed) and not described.choices
     about = f"{described.help} {GRID_HELP}" if grid else described.help
     negative = "" if parameter.default is False else None
