@@ -125,7 +125,7 @@ def threads():
 
     def everything(jobs):
         return [
-            mutual_information(stream, name, shuffles=1, jobs=jobs)
+            mutual_information(stream, estimator=name, shuffles=1, jobs=jobs)
             for name in ("copula", "neighbors", "binned", "kernel")
         ]
 

@@ -7,12 +7,9 @@ import numpy as np
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.analysis import analyze_stream
-from genlaws.residual_stream.dynamics.compression import Compression, Training
-from genlaws.residual_stream.dynamics.lyapunov import Lyapunov
-from genlaws.residual_stream.dynamics.perturbation import Perturbation
-from genlaws.residual_stream.dynamics.teleports import Teleport, square_grid
+from genlaws.residual_stream.dynamics.teleports import square_grid
 from genlaws.residual_stream.measures.curves import SiteCurve
-from genlaws.residual_stream.results import StreamClaim
+from genlaws.residual_stream.results import Compression, Lyapunov, Perturbation, StreamClaim, Teleport, Training
 
 LAYERS, TEXTS, UNITS = 4, 14, 7
 MEASURES = ("paths", "correlations", "information", "dimensions", "rotations", "dynamics")
@@ -46,7 +43,7 @@ def measured(*, constant=False, places=("attention", "mlp"), texts=TEXTS, measur
 
 def curve(name, labels, seed=0):
     value = 0.2 + np.random.default_rng([seed, *name.encode()]).random(len(labels))
-    return SiteCurve(name, tuple(labels), value, value - 0.1, value + 0.1, TEXTS)
+    return SiteCurve.from_arrays(name, labels, (value, value - 0.1, value + 0.1), TEXTS)
 
 
 def compression(labels, normalized):
@@ -85,8 +82,9 @@ def teleport(labels, place, keep_rest):
     in_plane, across = np.stack([first, last], axis=1), np.ones((len(grid), 2))
     nothing = np.full(len(grid), np.nan)
     lengths, steps = np.array([1.0, 2.0]), len(later) - 1
-    about = (control, labels, coordinates, in_plane, across, lengths, nothing, nothing, 12, steps, "")
-    return Teleport(labels[place], (later[0], later[-1]), keep_rest, *about)
+    about = (control, labels, lengths, nothing, nothing, 12, steps, "")
+    states = {"coordinates": coordinates, "in_plane": in_plane, "out_of_plane": across}
+    return Teleport(labels[place], (later[0], later[-1]), keep_rest, *about, **states)
 
 
 def exponents(site):
@@ -96,7 +94,7 @@ def exponents(site):
         curve("relative exponent", ranks, 1),
         curve("typical growth", ("any", "relative")),
     )
-    return Lyapunov(site, "end", 4, np.ones((2, 3)), *curves, None, np.full(2, np.nan), 0.0, True, "")
+    return Lyapunov(site, "end", 4, np.ones((2, 3)), *curves, np.full(2, np.nan), 0.0, True, "")
 
 
 def whole(*, constant=False):

@@ -4,6 +4,7 @@ import inspect
 import json
 from dataclasses import is_dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import walk_packages
 
 import numpy as np
@@ -16,7 +17,7 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
-PACKAGES = ("rules_facts", "semanticity", "relations", "claims", "figures", "report")
+PACKAGES = ("rules_facts", "semanticity", "relations", "residual_stream", "probes", "claims", "figures", "report")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -30,18 +31,25 @@ DATA_BY_PLACE = {
     ("sample_ratio", "generalization_error"),
     ("parameters", "errors"),
     ("dimensions", "means", "standard_errors"),
+    ("model", "tokenizer", "texts"),
+    ("model", "tokenizer", "stimuli"),
+    ("stream", "stimuli"),
+    ("stream", "statistic"),
 }
+HAS_MODELS = find_spec("transformers") is not None
 EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _files_of_the_calls():
-    with working_folder(with_model=False):
+    with working_folder(with_model=HAS_MODELS):
         yield
 
 
 def answer_in_python(name: str, call: tuple[str, ...]) -> Result:
     """Return what the question answers with the values of a command."""
+    if "model" in call and not HAS_MODELS:
+        pytest.skip("needs the package transformers")
     command, bound, _ = app.parse_args(call, exit_on_error=False, print_error=False)
     return command.answer(**command.arguments(bound.arguments))
 
@@ -68,9 +76,9 @@ def test_every_question_has_a_call():
 
 @pytest.mark.parametrize(("name", "call"), EVERY_CALL, ids=[" ".join(call) for _, call in EVERY_CALL])
 def test_a_command_gives_the_result_of_its_question(genlaws, name, call):
+    expected = answer_in_python(name, call)
     printed = genlaws(*call, "--json")
     assert printed.code == 0, printed.err
-    expected = answer_in_python(name, call)
     files = [str(path) for path in expected.save(expected.default_out)] if expected.default_out else []
     assert printed.json == {"result": json.loads(json.dumps(expected.to_dict())), "files": files}
     assert genlaws(*call).out == "\n".join([str(expected), *(f"Written to {file}" for file in files), ""])

@@ -15,12 +15,12 @@ ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 @pytest.fixture(scope="module")
 def analysis():
     found = whole(constant=True)
-    return replace(found, messages=(*found.messages, "x" * 600))
+    return replace(found, model="a <b> & c", messages=(*found.messages, "x" * 600))
 
 
 @pytest.fixture(scope="module")
 def html(analysis):
-    return residual_stream_page(analysis, "a <b> & c", notes=["Forty lines & no more."])
+    return residual_stream_page(analysis)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,6 @@ def test_every_picture_has_its_caption_and_its_tables(analysis, page):
 
 def test_page_says_how_it_was_recorded(analysis, page):
     assert "Residual stream of a <b> & c" in page.said
-    assert "Forty lines & no more." in page.said
     assert f"one token of each of {analysis.text_count} texts" in page.said
     assert "2.5e-07" in page.said
     assert "next = this + write" in page.said
@@ -75,7 +74,7 @@ def test_steps_have_a_table_with_no_value_where_there_is_none(analysis, page):
     cosine = analysis.paths.cosine
     assert f"0.attention 0.mlp attention {cosine.value[0]:.3g} [{cosine.low[0]:.3g}, {cosine.high[0]:.3g}]" in page.said
     first = page.said.split("0.attention 0.mlp attention")[1].split("0.mlp 1.attention")[0]
-    assert first.count("–") == 2  # the first state is constant: neither a correlation nor information
+    assert first.count("–") == 3  # the first state is constant: no correlation, no information, also not shuffled
 
 
 def test_what_others_wrote_is_shown_and_does_nothing(read_page):
@@ -83,7 +82,7 @@ def test_what_others_wrote_is_shown_and_does_nothing(read_page):
     claims = (StreamClaim(*[ATTACK] * 6),)
     hostile = replace(found, model=ATTACK, messages=(ATTACK, ATTACK * 20), claims=claims, identity=ATTACK)
     hostile = replace(hostile, references={ATTACK: found.references["random weights"]})
-    html = residual_stream_page(hostile, ATTACK, notes=[ATTACK])
+    html = residual_stream_page(hostile)
     assert "<script" not in html
     assert "<img" not in html
     page = read_page(html)
@@ -93,7 +92,7 @@ def test_what_others_wrote_is_shown_and_does_nothing(read_page):
 def test_an_analysis_of_nothing_still_has_its_page(analysis, read_page):
     about = {name: getattr(analysis, name) for name in ("sites", "identity", "identity_error", "seed")}
     empty = Analysis(model="", text_count=1, row_count=3, messages=(), measures=(), surrogates=(), **about)
-    page = read_page(residual_stream_page(empty, "nothing"))
+    page = read_page(residual_stream_page(empty))
     assert "svg" not in page.tags
     assert "No claim was judged" in page.said
     assert "Nothing was measured step by step." in page.said

@@ -77,13 +77,15 @@ def command_of(
         """Return the arguments of the question for the options given; those left out have their default."""
         every = {name: one.default for name, one in options.items()} | dict(given)
         values = {name: _value(name, every[name], described.get(name)) for name in own}
+        for name in own.keys() & described.keys():  # before an adapter loads a model
+            described[name].checked(name, values[name])
         for adapter in adapters:
             values |= _call(adapter, every)
         return combined({name: values[name] for name in parameters if name in values}, described)
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out, jobs = given.pop("json", False), given.pop("out", None), given.pop("jobs", 1)
+        json, out, jobs = given.pop("json", False), given.pop("out", None), 1 if "jobs" in own else given.pop("jobs", 1)
         check_out(out or saved)
         values = arguments(given)
         with ExitStack() as stack:
@@ -175,7 +177,7 @@ def _option(parameter: inspect.Parameter, described: Parameter | None) -> inspec
     if plain is str and isinstance(default, int | float):
         default = str(default)  # read as if it were typed
     if isinstance(default, tuple):
-        default = ",".join(default) or NO_CHOICES
+        default = ",".join(default).replace(" ", "-") or NO_CHOICES
     grid = (described.several or described.listed) and not described.choices
     about = f"{described.help} {GRID_HELP}" if grid else described.help
     negative = "" if parameter.default is False else None

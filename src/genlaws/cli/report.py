@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from genlaws.cli.questions import command_of, fills
 from genlaws.cli.relations.source import holds_matrix, read_relation
-from genlaws.cli.residual_stream.analyze import read_texts
+from genlaws.cli.residual_stream.commands import read_texts
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 from genlaws.core.tables import KINDS, SUFFIXES, TEXT_SUFFIXES, check_file, is_number, read_table

@@ -217,7 +217,7 @@ class Result:
 
 def _shown(part: Any) -> str:
     """Return a part of a result in a few words: a number as it is, and of an array its size and range."""
-    if isinstance(part, bool | int | str | Estimate):
+    if isinstance(part, bool | int | str) or (is_dataclass(part) and "__str__" in vars(type(part))):
         return str(part)
     if isinstance(part, float):
         return f"{part:.6g}"

@@ -28,26 +28,17 @@ SECTION_NUMBERS = {
     "perturbation": "4",
     "lyapunov": "4",
 }
+STEP_NAMES = {"speed": "step length", "relative_speed": "step / state", "correlation": "correlation r"}
 COLUMN_STYLE = "columns:2 21rem;column-gap:1.2rem;margin-top:1.2rem"
 UNBROKEN_STYLE = "break-inside:avoid;margin:0 0 1.4rem"
 
 
-def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str] = ()) -> str:
-    """Return the HTML of a page on an analysis, in one file that needs no network.
-
-    Parameters
-    ----------
-    analysis : Analysis
-    title : str
-        Such as the name of the model.
-    notes : sequence of str
-        Printed below the heading, such as which file of texts was read and at which token.
-    """
+def residual_stream_page(analysis: Analysis) -> str:
+    """Return the HTML of a page on an analysis, in one file that needs no network."""
     shown, known = pictures_of(analysis), list(analysis.tables())
     parts = [
-        f'<p class="soft">Model <code>{escaped(analysis.model or title)}</code>, {_texts(analysis)}, '
+        f'<p class="soft">Model <code>{escaped(analysis.model or NO_VALUE)}</code>, {analysis.text_message}, '
         f"{len(analysis.sites)} sites. genlaws {escaped(__version__)}.</p>",
-        paragraphs(notes),
         "<h2>Claims of the paper, for this model</h2>",
         _claims(analysis.claims),
     ]
@@ -65,15 +56,7 @@ def residual_stream_page(analysis: Analysis, title: str, *, notes: Sequence[str]
         "<h2>How to read this</h2>",
         _explanation(),
     ]
-    return whole_page(f"Residual stream of {title}", parts)
-
-
-def _texts(analysis: Analysis) -> str:
-    """Return how many texts and tokens were read, as text."""
-    texts = f"{analysis.text_count:,} text{'s' if analysis.text_count != 1 else ''}"
-    if analysis.row_count == analysis.text_count:
-        return f"one token of each of {texts}" if analysis.text_count != 1 else f"one token of {texts}"
-    return f"{analysis.row_count:,} tokens of {texts}"
+    return whole_page(f"Residual stream of {analysis.model or 'a network'}", parts)
 
 
 def _claims(claims: Sequence[StreamClaim]) -> str:
@@ -138,15 +121,7 @@ def _caption(one: StreamPicture, known: Sequence[str]) -> str:
 
 def _steps(analysis: Analysis) -> str:
     """Return the means of every step, folded away."""
-    columns: dict[str, list[str]] = {}
-    if analysis.paths is not None:
-        columns["cosine"] = _cells(analysis.paths.cosine)
-        columns["step length"] = _cells(analysis.paths.speed)
-        columns["step / state"] = _cells(analysis.paths.relative_speed)
-    if analysis.correlations is not None:
-        columns["correlation r"] = _cells(analysis.correlations.mean)
-    for name, found in analysis.information.items():
-        columns[f"information, {name} (nats)"] = _cells(found.means)
+    columns = {STEP_NAMES.get(name, name): _cells(curve) for name, curve in analysis.step_curves().items()}
     if not columns:
         return paragraphs(["Nothing was measured step by step."])
     pairs = zip(analysis.sites, analysis.sites[1:], strict=False)
@@ -171,10 +146,16 @@ def _with_ends(one: Estimate) -> str:
 
 def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of how the stream was recorded."""
-    error = analysis.identity_error
+    error, given = analysis.identity_error, {} if analysis.call is None else analysis.call.arguments
+    position = [("tokens", str(given["position"]), "those of each text that were read")] if "position" in given else []
     return [
         ("model", analysis.model or NO_VALUE, "unchanged"),
-        ("read", _texts(analysis), "intervals rest on the texts, which are independent; tokens of one text are not"),
+        *position,
+        (
+            "read",
+            analysis.text_message,
+            "intervals rest on the texts, which are independent; tokens of one text are not",
+        ),
         (
             "sites",
             f"{len(analysis.sites)}, from {analysis.sites[0].name} to {analysis.sites[-1].name}",

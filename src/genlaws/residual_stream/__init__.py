@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from genlaws.core.imports import loaded_on_access
 from genlaws.models.stream import Site, Stream, TokenSample
 from genlaws.models.texts import Tokens, tokenize
-from genlaws.residual_stream.analysis import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES, analyze, analyze_stream
+from genlaws.residual_stream.analysis import analyze, analyze_stream
 from genlaws.residual_stream.dynamics.jpca import RotationFit, fit_rotation
 from genlaws.residual_stream.dynamics.linear import Modes, dynamic_modes
 from genlaws.residual_stream.dynamics.portraits import Portraits, Rotations, portraits, rotations
@@ -25,6 +25,7 @@ from genlaws.residual_stream.measures.information import Information, mutual_inf
 from genlaws.residual_stream.measures.paths import PathMeasures, UnitMeans, path_measures, unit_means
 from genlaws.residual_stream.measures.projected_paths import Paths, PooledAxes, paths, pooled_axes
 from genlaws.residual_stream.measures.writes import Writes, writes
+from genlaws.residual_stream.parameters import DEFAULT_MEASURES, MEASURES, SURROGATE_NAMES
 from genlaws.residual_stream.results import Acceleration, Analysis, StreamClaim
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
 from genlaws.residual_stream.verdicts import claims_of, verdict_of

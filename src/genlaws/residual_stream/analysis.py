@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
 from genlaws import models
-from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
-from genlaws.models.stream import Positions, Stream
+from genlaws.models.stream import Stream
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.measure_groups import (
-    PATH_SURROGATES,
-    STREAM_MEASURES,
+    MEASURE_GROUPS,
     TELEPORT_PROMPT,
     Disturbed,
     RecordedStream,
@@ -25,9 +22,26 @@ from genlaws.residual_stream.measure_groups import (
     measured,
     perturbation_work,
 )
-from genlaws.residual_stream.measures.estimators import ESTIMATORS
 from genlaws.residual_stream.measures.reducers import text_numbers
-from genlaws.residual_stream.results import Analysis
+from genlaws.residual_stream.parameters import (
+    DEFAULT_MEASURES,
+    MEASURES,
+    SURROGATE_NAMES,
+    BatchSize,
+    Draws,
+    InformationEstimators,
+    MaxTokens,
+    Measures,
+    Names,
+    Position,
+    Seed,
+    StreamName,
+    Strip,
+    Surrogates,
+    TextNumbers,
+    Threads,
+)
+from genlaws.residual_stream.results import Analysis, compact_fields
 from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES
 from genlaws.residual_stream.verdicts import claims_of
 
@@ -36,32 +50,31 @@ if TYPE_CHECKING:
 
     from genlaws.models.capture import Capture
 
-MEASURES = (*STREAM_MEASURES, "compression", "perturbation")
-DEFAULT_MEASURES = tuple(name for name in MEASURES if name != "compression")  # without the one that trains a network
-SURROGATE_NAMES = (*PATH_SURROGATES, *SUPPLIED_SURROGATES)
 REFERENCE_MEASURES = ("paths", "correlations", "dimensions", "rotations")
 MODEL_LABEL = "the model"
 
 
+@question
 def analyze(
-    model: nn.Module,
+    model: Any,
     tokenizer: Any,
     texts: Sequence[str],
     *,
-    name: str = "",
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    surrogates: Sequence[str] = SURROGATE_NAMES,
-    position: Positions = "last",
-    strip: bool = True,
-    batch_size: int = 8,
-    max_tokens: int | None = None,
-    estimators: Sequence[str] = ("copula",),
-    surrogate_draws: int = 200,
-    seed: int = 0,
-    jobs: int = 1,
+    name: StreamName = "",
+    note: str = "",
+    measures: Measures = DEFAULT_MEASURES,
+    surrogates: Surrogates = SURROGATE_NAMES,
+    position: Position = "last",
+    strip: Strip = True,
+    batch_size: BatchSize = 8,
+    max_tokens: MaxTokens = None,
+    estimators: InformationEstimators = ("copula",),
+    draws: Draws = 200,
+    seed: Seed = 0,
+    jobs: Threads = 1,
     running: Running | None = None,
 ) -> Analysis:
-    """Record the residual stream of texts, measure it, and compare each measure with surrogates.
+    """Measure the residual stream of a model on texts, and judge the claims of "Transformer Dynamics".
 
     Parameters
     ----------
@@ -73,6 +86,8 @@ def analyze(
         Texts that are not empty. Some measures need several texts; the messages report what could not be measured.
     name : str
         What the model is called in the result.
+    note : str
+        What to know of the texts, such as how they were chosen; the first of the messages.
     measures : names
         Of ``paths``, ``correlations``, ``information``, ``dimensions``, ``rotations``, ``dynamics``, ``compression``
         and ``perturbation``; all but ``compression``, which trains networks, if not given.
@@ -89,7 +104,8 @@ def analyze(
         Maximum number of tokens of a text; longer texts are truncated, and a message reports it.
     estimators : names
         Of mutual information: ``copula``, ``neighbors``, ``binned``, ``kernel``.
-    surrogate_draws : int >= 2
+    draws : int >= 2
+        Surrogates of each kind.
     seed : int
         Seed of all random numbers.
     jobs : int
@@ -102,31 +118,29 @@ def analyze(
     InputError
         Where the architecture is unknown, activations are not finite numbers, or an argument is wrong.
     """
-    chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
-    whole_number("surrogate_draws", surrogate_draws, at_least=2)
-
+    _check_measures(measures)
     shown = checked_running(running)
     limits: dict[str, Any] = {"max_tokens": max_tokens, "context": models.capture.context_length(model, tokenizer)}
     tokens = tokenize(tokenizer, texts, strip=strip, **limits)
     reading: dict[str, Any] = {"batch_size": batch_size, "position": position, "running": shown.part()}
-    read_models, captures = _record_streams((model, tokenizer), tokens, chosen_surrogates, shown, seed=seed, **reading)
+    read_models, captures = _record_streams((model, tokenizer), tokens, surrogates, shown, seed=seed, **reading)
     whole = captures[MODEL_LABEL]
     found = analyze_stream(
         whole.stream,
         texts=whole.text_numbers,
         name=name,
-        measures=chosen_measures,
-        surrogates=chosen_surrogates,
+        measures=measures,
+        surrogates=surrogates,
         supplied={label: one.stream for label, one in captures.items() if label != MODEL_LABEL},
-        estimators=chosen_estimators,
-        draws=surrogate_draws,
+        estimators=estimators,
+        draws=draws,
         seed=seed,
         jobs=jobs,
         running=shown,
     )
-    messages = (*whole.messages, *found.messages)
+    messages = (*(one for one in [note] if one), *whole.messages, *found.messages)
     found = replace(found, identity=whole.identity, identity_error=whole.identity_error, messages=messages)
-    if "perturbation" in chosen_measures:
+    if "perturbation" in measures:
         prompt = tokenize(tokenizer, [TELEPORT_PROMPT], **limits)
         given = {
             label: Disturbed(one, tokens, prompt, captures[label].stream, seed) for label, one in read_models.items()
@@ -138,7 +152,7 @@ def analyze(
 def _record_streams(
     loaded: tuple[nn.Module, Any],
     tokens: Tokens,
-    surrogates: Sequence[str],
+    surrogates: Names,
     shown: Running,
     *,
     seed: int,
@@ -162,18 +176,19 @@ def _record_streams(
     return read_models, captures
 
 
+@question
 def analyze_stream(
     stream: Stream,
     *,
-    texts: ArrayLike | None = None,
-    name: str = "",
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    surrogates: Sequence[str] = SURROGATE_NAMES,
+    texts: TextNumbers = None,
+    name: StreamName = "",
+    measures: Measures = DEFAULT_MEASURES,
+    surrogates: Surrogates = SURROGATE_NAMES,
     supplied: Mapping[str, Stream] | None = None,
-    estimators: Sequence[str] = ("copula",),
-    draws: int = 200,
-    seed: int = 0,
-    jobs: int = 1,
+    estimators: InformationEstimators = ("copula",),
+    draws: Draws = 200,
+    seed: Seed = 0,
+    jobs: Threads = 1,
     running: Running | None = None,
 ) -> Analysis:
     """Measure a recorded stream, without the perturbation, which needs the model itself.
@@ -186,43 +201,35 @@ def analyze_stream(
     supplied : mapping from name to Stream, optional
         Streams of ``random weights`` or ``shuffled tokens``; without them these surrogates are left out.
     name, measures, surrogates, estimators, draws, seed, jobs, running
-        As in `analyze`, where draws are called surrogate_draws.
+        As in `analyze`.
     """
-    chosen_measures, chosen_surrogates, chosen_estimators = _known_names(measures, surrogates, estimators)
-    whole_number("jobs", jobs, at_least=1)
+    _check_measures(measures)
     others = dict(supplied or {})
     numbers = text_numbers(texts, stream.text_count)
     shown = checked_running(running)
-    own = tuple(one for one in chosen_surrogates if one not in SUPPLIED_SURROGATES)
-    given = RecordedStream(stream, numbers, own, others, chosen_estimators, draws, seed, jobs)
+    own = tuple(one for one in surrogates if one not in SUPPLIED_SURROGATES)
+    given = RecordedStream(stream, numbers, own, others, tuple(estimators), draws, seed, jobs)
     references = {
-        label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), chosen_measures, shown)
+        label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), measures, shown)
         for label, one in others.items()
     }
-    fields, messages = _measure_with_progress(given, chosen_measures, shown, MODEL_LABEL)
-    if "compression" in chosen_measures:
+    fields, messages = _measure_with_progress(given, measures, shown, MODEL_LABEL)
+    if "compression" in measures:
         more, notes = measure_compression(given, running=shown)
         fields, messages = fields | more, messages + notes
     found = Analysis(
-        **_description(given, name, chosen_measures, chosen_surrogates),
+        **_description(given, name, tuple(measures), tuple(surrogates)),
         messages=tuple(dict.fromkeys(one for one in messages if one)),
         references=references,
         **fields,
+        **compact_fields(fields),
     )
     return replace(found, claims=claims_of(found))
 
 
-def _known_names(*named: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return measures, surrogates and estimators, each name known and given once."""
-    known = {"measures": MEASURES, "surrogates": SURROGATE_NAMES, "estimators": tuple(ESTIMATORS)}
-    found = []
-    for (label, allowed), given in zip(known.items(), named, strict=True):
-        if isinstance(given, str):
-            raise InputError(f"{label} must be a sequence of names; got the text {given!r}.")
-        found.append(tuple(dict.fromkeys(one_of(label, one, allowed) for one in given)))
-    if not found[0]:
+def _check_measures(measures: Names) -> None:
+    if not measures:
         raise InputError(f"measures must name at least one of {', '.join(MEASURES)}; got none.")
-    return tuple(found)
 
 
 def _description(
@@ -243,18 +250,19 @@ def _description(
 
 
 def _measure_with_progress(
-    given: RecordedStream, measures: Sequence[str], shown: Running, label: str
+    given: RecordedStream, measures: Names, shown: Running, label: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Measure a stream and report each finished measure."""
-    shown.start(sum(name in measures for name in STREAM_MEASURES), f"measures, {label}")
+    shown.start(sum(name in measures for name in MEASURE_GROUPS), f"measures, {label}")
     return measured(given, measures, shown)
 
 
-def _measure_reference(label: str, given: RecordedStream, measures: Sequence[str], shown: Running) -> Analysis:
+def _measure_reference(label: str, given: RecordedStream, measures: Names, shown: Running) -> Analysis:
     """Return the quick measures of a reference stream."""
     quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
     fields, messages = _measure_with_progress(given, quick, shown, label)
-    return Analysis(**_description(given, label, quick, ()), messages=tuple(dict.fromkeys(messages)), **fields)
+    description = _description(given, label, quick, ())
+    return Analysis(**description, messages=tuple(dict.fromkeys(messages)), **fields, **compact_fields(fields))
 
 
 def _add_perturbation(found: Analysis, given: Mapping[str, Disturbed], shown: Running) -> Analysis:

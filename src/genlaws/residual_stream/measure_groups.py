@@ -30,6 +30,7 @@ from genlaws.residual_stream.measures.paths import PathScalars, path_measures, p
 from genlaws.residual_stream.measures.projected_paths import paths, pooled_axes
 from genlaws.residual_stream.measures.samples import mean_path
 from genlaws.residual_stream.measures.writes import writes
+from genlaws.residual_stream.parameters import PATH_SURROGATES, Names
 from genlaws.residual_stream.results import Acceleration
 from genlaws.residual_stream.surrogates.comparison import SurrogateTest, against_surrogates
 
@@ -40,7 +41,6 @@ PLANE_AXES = 2  # of the paper's plane
 BASIS_ROTATION_DRAWS = 5  # each rotates all states; their means over units hardly differ
 MAX_MAP_COMPONENTS = 6  # of a linear map, and at most one for this many steps of the mean path:
 STEPS_PER_COMPONENT = 4
-PATH_SURROGATES = ("random walk", "step signs", "phase-randomized", "layer shuffle", "basis rotation")
 PAPER_SIZE_RATIO = (2.0 / 4096.0) ** (1.0 / 9.0)  # of the sizes of successive layers of the autoencoder
 COMPRESSION_RESTARTS = 3
 MIN_COMPRESSION_TEXTS = 4
@@ -134,7 +134,12 @@ def measure_correlations(given: RecordedStream) -> Found:
 
         labels = found["correlations"].mean.labels
         found["correlation_test"] = against_surrogates(
-            given.stream, mean_r, ("basis rotation",), draws=BASIS_ROTATION_DRAWS, seed=given.seed, labels=labels
+            given.stream,
+            mean_r,
+            surrogates=("basis rotation",),
+            draws=BASIS_ROTATION_DRAWS,
+            seed=given.seed,
+            labels=labels,
         )
     return found, [found["correlations"].message]
 
@@ -145,7 +150,7 @@ def measure_information(given: RecordedStream) -> Found:
     if rows < MIN_INFORMATION_TEXTS:
         return {}, [f"Mutual information needs at least {MIN_INFORMATION_TEXTS} texts; there are {rows}."]
     options: dict[str, Any] = {"seed": given.seed, "jobs": given.jobs}
-    found = {name: mutual_information(given.stream, name, **options) for name in given.estimators}
+    found = {name: mutual_information(given.stream, estimator=name, **options) for name in given.estimators}
     messages = [f"Mutual information ({name}), {one.message}" for name, one in found.items() if one.message]
     if rows > given.text_count:
         messages.append(
@@ -165,7 +170,7 @@ def measure_dimensions(given: RecordedStream) -> Found:
         "explained_pooled": explained_variance(stream, basis="pooled", **options),
         "explained_site": explained_variance(stream, basis="site", held_out=True, **options),
         "explained_normalized": explained_variance(stream, basis="pooled", normalize=True, **options),
-        "projected": paths(stream, min(PLANE_AXES, stream.unit_count)),
+        "projected": paths(stream, components=min(PLANE_AXES, stream.unit_count)),
         "path_test": _path_test(given, plane_share, "share"),
     }
     return found, [found["participation"].message, found["explained_site"].message]
@@ -173,7 +178,7 @@ def measure_dimensions(given: RecordedStream) -> Found:
 
 def plane_share(stream: Stream) -> float:
     """Return the share of the variance of a path, about its mean, along its first two principal components."""
-    return float(pooled_axes(stream, min(PLANE_AXES, stream.unit_count)).share.sum())
+    return float(pooled_axes(stream, components=min(PLANE_AXES, stream.unit_count)).share.sum())
 
 
 def measure_rotations(given: RecordedStream) -> Found:
@@ -217,10 +222,10 @@ def _path_test(given: RecordedStream, statistic: Any, *labels: str) -> Surrogate
     supplied = {name: mean_path(stream) for name, stream in given.supplied.items()}
     path = mean_path(given.stream)
     options: dict[str, Any] = {"draws": given.draws, "seed": given.seed, "supplied": supplied, "labels": labels}
-    return against_surrogates(path, statistic, names, **options)
+    return against_surrogates(path, statistic, surrogates=names, **options)
 
 
-STREAM_MEASURES = {
+MEASURE_GROUPS = {
     "paths": measure_paths,
     "correlations": measure_correlations,
     "information": measure_information,
@@ -230,20 +235,20 @@ STREAM_MEASURES = {
 }
 
 
-def measured(given: RecordedStream, measures: Sequence[str], running: Running) -> Found:
+def measured(given: RecordedStream, measures: Names, running: Running) -> Found:
     """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
     Parameters
     ----------
     given : RecordedStream
     measures : names
-        Names that are not keys of ``STREAM_MEASURES`` are ignored.
+        Names that are not keys of ``MEASURE_GROUPS`` are ignored.
     running : Running
         Gets a step after each measure.
     """
     fields: dict[str, Any] = {}
     messages: list[str] = []
-    for name, measure in STREAM_MEASURES.items():
+    for name, measure in MEASURE_GROUPS.items():
         if name not in measures:
             continue
         found, notes = measure(given)
@@ -319,7 +324,7 @@ def measure_perturbation(given: Disturbed, *, exponents: bool = True, running: R
     running : Running
         Gets a step after each text, teleport and spectrum, `perturbation_work` in all.
     """
-    plane = pooled_axes(given.stream, min(PLANE_AXES, given.stream.unit_count))
+    plane = pooled_axes(given.stream, components=min(PLANE_AXES, given.stream.unit_count))
     some = _first_texts(given.tokens, PERTURBED_TEXTS)
     disturbed = dynamics.perturbation.perturb(
         given.model, some, sites=given.sites, plane=plane, seed=given.seed, running=running.part()

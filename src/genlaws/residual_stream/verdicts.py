@@ -282,7 +282,8 @@ def judge_rotations(analysis: Analysis) -> StreamClaim:
         shares = ", ".join(f"{name} {float(one.mean):.2f}" for name, one in fits.items())
         why += f" One rotation explains {explained:.2f} of the mean steps ({shares})."
     shown = "; ".join(
-        f"{name} {one.mean:.2f} ± {one.standard_deviation:.2g}, z = {one.z_score:.1f}" for name, one in walks.items()
+        f"{name} {one.mean:.2f}, standard deviation {one.standard_deviation:.2g}, z = {one.z_score:.1f}"
+        for name, one in walks.items()
     )
     return StreamClaim("rotations", statement, observed, shown, verdict, why.strip())
 
@@ -374,7 +375,7 @@ def _share_in_thirds(explained: ExplainedVariance) -> tuple[Estimate, Estimate]:
     curve = explained.curve(int(explained.components[explained.components <= PLANE_AXES][-1]))
     count = third_of(curve.value.size)
     first, last = (
-        SiteCurve(curve.name, curve.labels[part], curve.value[part], curve.low[part], curve.high[part], curve.count)
+        SiteCurve(curve.name, curve.labels[part], curve.estimates[part])
         for part in (slice(None, count), slice(-count, None))
     )
     return mean_over_steps(first), mean_over_steps(last)

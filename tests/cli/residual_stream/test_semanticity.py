@@ -19,21 +19,22 @@ def test_minilm_on_years(genlaws, tmp_path):
     answer = genlaws(*COMMAND, "minilm", "--task", "years", "--count", "60", "--out", folder, "--json")
     assert answer.code == 0
     assert answer.err == ""
-    reported = answer.json
-    assert (reported["stimulus_count"], reported["test_count"]) == (60, 24)
-    assert {one["condition"] for one in reported["sites"]} == {"as loaded", "permuted", "random weights"}
+    reported = answer.json["result"]
+    assert reported["stimulus_count"] == 60
+    assert set(reported["conditions"]) == {"as loaded", "permuted", "random weights"}
     # The last attention write is what makes near years alike.
-    writes = {one["write"]: one for one in reported["writes"] if one["condition"] == "as loaded"}
-    assert writes["5.attention"]["generalization_change"] > 0.04
-    assert writes["5.attention"]["generalization_direction"] == "up"
-    permuted = [one["generalization"] for one in reported["sites"] if one["condition"] == "permuted"]
+    own = reported["conditions"]["as loaded"]["writes"]
+    (last,) = [one for one in own if one["site"] == {"layer": 5, "place": "attention"}]
+    assert last["generalization"]["estimate"]["value"] > 0.04
+    assert last["generalization"]["adjusted"] < 0.05
+    permuted = [one["generalization"]["value"] for one in reported["conditions"]["permuted"]["tests"]]
     assert max(abs(value - 0.5) for value in permuted) < 0.03
     names = {path.name for path in folder.iterdir()}
-    tables = {f"stream_semanticity_{name}.csv" for name in ("sites", "writes", "totals")}
-    assert names == tables | {"stream_semanticity.json", "stream_semanticity.png", "stream_semanticity.svg"}
-    assert len(pd.read_csv(folder / "stream_semanticity_writes.csv")) == 3 * 12
-    stored = json.loads((folder / "stream_semanticity.json").read_text())
-    assert stored == {name: value for name, value in reported.items() if name != "files"}
+    tables = {f"{name}.csv" for name in ("sites", "writes", "totals")}
+    pictures = {"stream-semanticity.png", "stream-semanticity.pdf"}
+    assert names == tables | pictures | {"result.json", "report.html"}
+    assert len(pd.read_csv(folder / "writes.csv")) == 3 * 12
+    assert json.loads((folder / "result.json").read_text()) == reported
 
 
 @pytest.mark.parametrize(

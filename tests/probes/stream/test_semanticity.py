@@ -57,7 +57,7 @@ def test_planted_writes_are_told_apart(toy):
     assert sharpens.identification.estimate.value == pytest.approx(1 - 1 / (1 + COMMON), abs=ROUNDING)
     assert (sharpens.identification.direction, sharpens.generalization.direction) == ("up", "unclear")
     assert (builds.identification.direction, builds.generalization.direction) == ("down", "up")
-    frame = toy.writes_frame()
+    frame = toy.tables()["writes"]
     assert list(frame["write"]) == ["0.attention", "0.mlp"] * 2
     assert list(frame["condition"]) == ["as loaded"] * 2 + ["permuted"] * 2
     assert {one.kind: one.write_count for one in toy.totals} == {"attention": 1, "mlp": 1}
@@ -129,7 +129,7 @@ def test_changes_of_a_real_stream_sum_to_the_way_from_first_to_last(found):
 
 
 def test_tables_and_picture_of_a_real_stream(found):
-    sites, writes = found.to_frame(), found.writes_frame()
+    sites, writes = found.to_frame(), found.tables()["writes"]
     assert len(sites) == 3 * len(found.sites)
     assert list(sites["sublayer"][: len(found.sites)]) == list(range(len(found.sites)))
     assert {"resolution", "background", "distance_to_front", "explained"} <= set(sites.columns)
@@ -144,7 +144,7 @@ def test_tables_and_picture_of_a_real_stream(found):
 
 def test_mean_over_tokens_leaves_marks_out(stories, years):
     model, tokenizer = stories
-    found = stream_semanticity(model, tokenizer, years, position="mean", controls=None, fronts=False)
+    found = stream_semanticity(model, tokenizer, years, position="mean", controls="none", fronts=False)
     read = capture_texts(model, tokenizer, list(years.contents), position="all")
     rows = np.stack([read.stream.states[read.text_numbers == text, 3].mean(axis=0) for text in range(len(years))])
     reported = measure(rows - rows.mean(axis=0), **years.truth, items=(2,), fronts=False)
@@ -159,14 +159,14 @@ def test_mean_over_tokens_leaves_marks_out(stories, years):
         ({"stimuli": "years"}, "stimuli must be EmbeddingStimuli"),
         ({"stimuli": hue_stimuli(8)}, "stimuli must be words"),
         ({"position": "first"}, "position must be one of last, mean"),
-        ({"controls": "shuffled"}, "controls must be one of permuted, random weights"),
-        ({"similarity": "precomputed"}, "similarity must be one of states"),
-        ({"metric": "circle"}, "options must be one of bandwidth"),
+        ({"controls": "shuffled"}, "controls must be one of permuted, random-weights"),
+        ({"similarity": "precomputed"}, "similarity must be one of cosine, relu-dot"),
+        ({"ties": "keep"}, "ties must be one of split, drop"),
         ({"memory": 20_000.0}, "At the site 0.attention: stimuli must be few enough"),
     ],
 )
 def test_wrong_arguments_are_named(stories, years, change, complaint):
-    given = {"stimuli": years, "controls": None, "fronts": False, **change}
+    given = {"stimuli": years, "controls": "none", "fronts": False, **change}
     with pytest.raises(InputError, match=complaint):
         stream_semanticity(*stories, given.pop("stimuli"), **given)
 

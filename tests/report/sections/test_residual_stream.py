@@ -69,11 +69,13 @@ def test_words_follow_the_numbers():
     words = beyond_walk(plain)
     assert "no sign of orbits" in words[0]
     assert "no flatter than walks" in words[1]
-    shares = replace(plain.shares, value=plain.shares.value + 0.2, low=plain.shares.low + 0.2)
+    raised = tuple(replace(one, value=one.value + 0.2, low=one.low + 0.2) for one in plain.shares)
+    shares = replace(plain.shares, estimates=raised)
     assert max(np.abs(plain.correlation_random_axes.value - plain.walk.correlation)) < 0.05
     assert "r of neighboring sites in random axes is at most 0.0" in words[2]
     assert "flatter than 95 % of walks" in beyond_walk(replace(plain, shares=shares))[1]
-    turned = replace(plain.rotations, value=plain.rotations.value + 3.0)
+    more = tuple(replace(one, value=one.value + 3.0) for one in plain.rotations)
+    turned = replace(plain.rotations, estimates=more)
     assert "more than a walk" in beyond_walk(replace(plain, rotations=turned))[0]
 
 

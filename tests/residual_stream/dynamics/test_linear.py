@@ -108,7 +108,7 @@ def test_rotation_of_a_random_walk_is_that_of_its_surrogates():
     scores = []
     for seed in range(8):
         stream = Stream.from_states(random_walks(1, 100, seed))
-        test = against_surrogates(stream, skew_share, ["random walk", "step signs"], draws=60, seed=seed)
+        test = against_surrogates(stream, skew_share, surrogates=["random walk", "step signs"], draws=60, seed=seed)
         assert test.against["random walk"].mean > 0.4  # cosines turn about one another
         scores.append([float(one.z_score) for one in test.against.values()])
     # Means of eight scores of unit variance: three standard errors, and a tenth for the finite number of draws.
@@ -121,7 +121,7 @@ def test_a_planted_rotation_stands_out():
     angle = OMEGA * np.arange(64)
     axes = np.linalg.qr(np.random.default_rng(2).standard_normal((100, 2)))[0]
     stream = Stream.from_states(states + 25 * np.column_stack([np.cos(angle), np.sin(angle)]) @ axes.T)
-    test = against_surrogates(stream, skew_share, ["random walk", "step signs"], draws=99, seed=0)
+    test = against_surrogates(stream, skew_share, surrogates=["random walk", "step signs"], draws=99, seed=0)
     for one in test.against.values():
         assert one.z_score > 5
         assert one.p_value == pytest.approx(0.01)
@@ -135,7 +135,7 @@ def test_components_are_those_of_the_singular_values(texts, units):
     stream = Stream.from_states(random_walks(texts, units, 4, sites=10))
     rows = stream.states.reshape(-1, units)
     _, s, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-    found = pooled_axes(stream, 3)
+    found = pooled_axes(stream, components=3)
     assert found.share == pytest.approx(s[:3] ** 2 / (s**2).sum())
     np.testing.assert_allclose(np.abs(axes[:3] @ found.axes), np.eye(3), atol=1e-9)
 

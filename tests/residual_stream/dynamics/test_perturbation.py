@@ -162,7 +162,7 @@ def test_teleports_follow_the_linear_map(linear, matrices, plane):
 
 def test_a_teleport_to_where_it_is_returns_the_control(llama):
     states = capture_texts(llama, None, Tokens((np.arange(3, 9), np.arange(20, 31)), (0, 0), (0, 0)), position="all")
-    axes = pooled_axes(states.stream, 2)
+    axes = pooled_axes(states.stream, components=2)
     site = states.sites[2]
     first = teleport(llama, range(3, 9), axes, [[0.0, 0.0]], site, keep_rest=True)
     again = teleport(llama, range(3, 9), axes, first.control[[2]], site, keep_rest=True)
@@ -227,7 +227,7 @@ def test_what_is_missing_or_coarse_is_said(matrices):
 def test_stories_on_wikitext(stories, wikitext):
     network, tokenizer = stories
     tokens = tokenize(tokenizer, wikitext[:6], strip=True, max_tokens=40)
-    axes = pooled_axes(capture_texts(network, tokenizer, tokens).stream, 2)
+    axes = pooled_axes(capture_texts(network, tokenizer, tokens).stream, components=2)
     small = perturb(network, tokens, size=0.01, draws=2, seed=0, plane=axes, sites=["attention"])
     large = perturb(network, tokens, size=0.5, draws=2, seed=0, sites=["attention"])
     assert len(small.sites) == 5

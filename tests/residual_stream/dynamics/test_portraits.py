@@ -72,7 +72,9 @@ def test_a_random_walk_winds_about_its_mean():
 
 def test_layer_shuffle_takes_the_gradient_anew():
     stream = Stream.from_states(walk_of(velocities()[:, None] * noise(6, SITES - 1)[:, :512])[None])
-    test = against_surrogates(stream, lambda one: rotations(one).as_printed, ["layer shuffle"], draws=100, seed=0)
+    test = against_surrogates(
+        stream, lambda one: rotations(one).as_printed, surrogates=["layer shuffle"], draws=100, seed=0
+    )
     means = test.of_mean().against["layer shuffle"]
     # 14.746 ± 1.633 over 200,000 units with orders of their own; here 100 orders are shared by all units.
     assert abs(means.mean - 14.746) < LARGEST_Z * means.standard_deviation / np.sqrt(100)

@@ -45,7 +45,7 @@ def test_a_diagonal_map_has_the_dimensions_of_its_spectrum(growing):
     powers = SPECTRUM ** np.arange(4)[:, None]
     ratio = participation_ratios(growing)
     assert ratio.plain == pytest.approx(powers.sum(axis=1) ** 2 / (powers**2).sum(axis=1), rel=1e-10)
-    found = explained_variance(growing, [1, 3, 5])
+    found = explained_variance(growing, components=[1, 3, 5])
     expected = np.cumsum(powers, axis=1)[:, [0, 2, 4]] / powers.sum(axis=1, keepdims=True)
     assert found.share == pytest.approx(expected, abs=1e-10)
     assert found.low[:, 2] == pytest.approx(1)
@@ -59,14 +59,14 @@ def test_a_diagonal_map_has_the_dimensions_of_its_spectrum(growing):
 
 def test_pooled_components_seem_to_gain_where_the_stream_is_long(turning):
     stream, per_site = turning
-    own = explained_variance(stream, [10])
-    pooled = explained_variance(stream, [10], basis="pooled")
+    own = explained_variance(stream, components=[10])
+    pooled = explained_variance(stream, components=[10], basis="pooled")
     assert per_site == pytest.approx(0.47, abs=0.01)
     assert own.share == pytest.approx(per_site, abs=1e-9)
     assert pooled.share[0, 0] == pytest.approx(0.10, abs=0.005)
     assert pooled.share[-1, 0] == pytest.approx(0.32, abs=0.01)
     # Divided by their root mean square the sites count alike, and the gain is gone.
-    level = explained_variance(stream, [10], basis="pooled", normalize=True).share[:, 0]
+    level = explained_variance(stream, components=[10], basis="pooled", normalize=True).share[:, 0]
     assert abs(level[-1] - level[0]) < 0.05
     ratios = participation_ratios(stream).curve.value
     assert ratios == pytest.approx(ratios[0], rel=1e-9)
@@ -99,13 +99,13 @@ def test_few_texts_look_flat_unless_halves_are_compared():
     ratio = participation_ratios(stream)
     assert ratio.plain.mean() == pytest.approx(1 / (1 / 60 + 1 / 40), rel=0.05)
     assert ratio.curve.value.mean() == pytest.approx(60, rel=0.1)
-    assert explained_variance(stream, [10]).share.mean() > 0.45
-    assert explained_variance(stream, [10], held_out=True).share.mean() == pytest.approx(1 / 6, abs=0.02)
+    assert explained_variance(stream, components=[10]).share.mean() > 0.45
+    assert explained_variance(stream, components=[10], held_out=True).share.mean() == pytest.approx(1 / 6, abs=0.02)
 
 
 def test_fewer_texts_than_units_take_the_other_product():
     states = np.random.default_rng(4).standard_normal((12, 2, 30))
-    found = explained_variance(Stream.from_states(states), [3, 11, 30])
+    found = explained_variance(Stream.from_states(states), components=[3, 11, 30])
     values = np.linalg.svd(states[:, 1] - states[:, 1].mean(axis=0), compute_uv=False) ** 2
     assert found.share[1] == pytest.approx(np.cumsum(values)[[2, 10, 11]] / values.sum(), abs=1e-10)
     assert "12 texts span fewer than 30 dimensions" in found.message
@@ -125,10 +125,11 @@ def test_what_does_not_vary_is_named(growing):
     states = growing.states.astype(np.float32)
     states[:, 0] = 0.3
     stream = Stream.from_states(states)
-    for found in (participation_ratios(stream).curve, explained_variance(stream).curve(1)):
-        assert np.isnan(found.value[0])
-        assert np.isfinite(found.value[1:]).all()
-        assert "do not vary over the texts at 0.attention" in found.message
+    ratios, explained = participation_ratios(stream), explained_variance(stream)
+    for curve, message in ((ratios.curve, ratios.message), (explained.curve(1), explained.message)):
+        assert np.isnan(curve.value[0])
+        assert np.isfinite(curve.value[1:]).all()
+        assert "do not vary over the texts at 0.attention" in message
     one = Stream.from_states(states[:1])
     assert np.isnan(participation_ratios(one).curve.value).all()
     assert "one text only" in participation_ratios(one).message
@@ -141,7 +142,7 @@ def test_what_does_not_vary_is_named(growing):
 
 def test_paths_are_pooled_principal_components(turning):
     stream = turning[0]
-    found = paths(stream, 3)
+    found = paths(stream, components=3)
     flat = stream.states.reshape(-1, stream.unit_count)
     values = np.linalg.svd(flat - flat.mean(axis=0), compute_uv=False) ** 2
     assert found.axes.share == pytest.approx(values[:3] / values.sum(), abs=1e-10)
@@ -149,26 +150,26 @@ def test_paths_are_pooled_principal_components(turning):
     assert found.coordinates.reshape(-1, 3).std(axis=0) ** 2 * len(flat) == pytest.approx(values[:3], rel=1e-10)
     assert found.mean == pytest.approx(found.coordinates.mean(axis=0))
     sums = SecondMomentReducer(pooled=True).update(stream).result()
-    again = paths(stream, axes=pooled_axes(sums, 3))
+    again = paths(stream, axes=pooled_axes(sums, components=3))
     assert again.coordinates == pytest.approx(found.coordinates, abs=1e-8)
     assert found.to_frame().shape == (150 * 64, 5)
 
 
 def test_paths_of_normalized_states_have_normalized_coordinates(growing):
-    found = paths(growing, 5, normalize=True)
+    found = paths(growing, components=5, normalize=True)
     squares = (found.coordinates + found.axes.center @ found.axes.axes) ** 2
     assert squares.mean(axis=-1) == pytest.approx(1)
 
 
 def test_wrong_arguments_are_named(growing):
     with pytest.raises(InputError, match="components must be a whole number, at least 1 and at most 5"):
-        explained_variance(growing, [6])
+        explained_variance(growing, components=[6])
     with pytest.raises(InputError, match="components must name at least one"):
-        explained_variance(growing, [])
+        explained_variance(growing, components=[])
     with pytest.raises(InputError, match="basis must be one of site, pooled"):
         explained_variance(growing, basis="layer")
     with pytest.raises(InputError, match="components must be one of"):
-        explained_variance(growing, [2]).curve(3)
+        explained_variance(growing, components=[2]).curve(3)
     sums = SecondMomentReducer().update(growing).result()
     with pytest.raises(InputError, match="normalize must be given to the reducer"):
         participation_ratios(sums, normalize=True)

@@ -27,7 +27,7 @@ def gaussian_states(texts=TEXTS, units=UNITS, seed=0):
 @pytest.fixture(scope="module")
 def measured():
     stream = Stream.from_states(gaussian_states())
-    return {name: mutual_information(stream, name, seed=1) for name in ESTIMATORS}
+    return {name: mutual_information(stream, estimator=name, seed=1) for name in ESTIMATORS}
 
 
 def test_shapes_and_values(measured):
@@ -58,7 +58,9 @@ def test_intervals_over_texts_match_the_scatter_of_new_texts(name):
     x, noise = generator.standard_normal((2, TEXTS, 80, 2)) + generator.standard_normal((2, TEXTS, 80, 1))
     y = x + 0.75 * noise
     found = [
-        mutual_information(Stream.from_states(np.stack((x[:, i], y[:, i]), axis=1)), name, baseline="none", seed=i)
+        mutual_information(
+            Stream.from_states(np.stack((x[:, i], y[:, i]), axis=1)), estimator=name, baseline="none", seed=i
+        )
         for i in range(80)
     ]
     scatter = np.std([one.means[0].value for one in found], ddof=1)
@@ -77,7 +79,7 @@ def test_a_constant_first_state_is_named():
     states = gaussian_states()
     states[:, 0] = states[0, 0]
     for name in ESTIMATORS:
-        found = mutual_information(Stream.from_states(states), name, shuffles=2)
+        found = mutual_information(Stream.from_states(states), estimator=name, shuffles=2)
         assert np.isnan(found.values[0]).all()
         assert np.isnan(found.means[0].value)
         assert np.isnan(found.baselines[0].value)
@@ -90,7 +92,7 @@ def test_a_constant_first_state_is_named():
 def test_rounding_is_not_variation():
     states = gaussian_states().astype(np.float32)
     states[:, 0, 2] = np.where(np.arange(TEXTS) % 2, np.float32(1e3), np.nextafter(np.float32(1e3), np.float32(0)))
-    found = mutual_information(Stream.from_states(states), "copula")
+    found = mutual_information(Stream.from_states(states), estimator="copula")
     assert np.ptp(states[:, 0, 2]) > 0
     assert np.isnan(found.values[0]).tolist() == [unit == 2 for unit in range(UNITS)]
     assert "1 of 6 units" in found.reasons[0]
@@ -103,11 +105,11 @@ def test_nearly_discrete_and_lumped_states_are_named():
     first = np.repeat(tokens, UNITS, axis=1)
     second = first + 0.05 * generator.standard_normal(first.shape)
     stream = Stream.from_states(np.stack((first, second, second + generator.standard_normal(first.shape)), axis=1))
-    kernel = mutual_information(stream, "kernel", shuffles=1)
+    kernel = mutual_information(stream, estimator="kernel", shuffles=1)
     assert "nearly discrete at 0.attention in all units: KDE overestimates" in kernel.reasons[0]
     assert "lumps or far outliers at 0.mlp in all units" in kernel.reasons[1]
     assert kernel.means[0].value > math.log(2.0) + 0.5
-    near = mutual_information(stream, "neighbors", shuffles=1)
+    near = mutual_information(stream, estimator="neighbors", shuffles=1)
     assert near.reasons[0].endswith("equal values are separated by noise of 1e-10")
     assert near.reasons[1] == ""
     assert near.means[0].value == pytest.approx(math.log(2.0), abs=0.03)
@@ -117,7 +119,7 @@ def test_nearly_discrete_and_lumped_states_are_named():
 def test_a_copied_state_is_infinite_and_named(name):
     states = gaussian_states().astype(np.float32)
     states[:, 1, 0] = 1.0 - 2.0 * states[:, 0, 0]
-    found = mutual_information(Stream.from_states(states), name, shuffles=1)
+    found = mutual_information(Stream.from_states(states), estimator=name, shuffles=1)
     assert found.values[0, 0] == np.inf
     assert found.reasons[0] == "infinite for 1 of 6 units: 0.mlp is a linear function of 0.attention"
     assert found.means[0].value == pytest.approx(found.values[0, 1:].mean())
@@ -131,7 +133,7 @@ def few_texts(correlation, texts=20, units=400, seed=0):
 
 
 def test_the_same_order_of_few_texts_is_no_function():
-    found = mutual_information(few_texts(0.9999), "copula", baseline="none")
+    found = mutual_information(few_texts(0.9999), estimator="copula", baseline="none")
     count = np.isinf(found.values[0]).sum()
     assert 100 < count < 250
     assert (
@@ -149,12 +151,14 @@ def test_transitions_with_the_same_reason_are_named_together(measured):
 
 def test_no_least_information_is_named_for_nearly_discrete_states():
     lumps = np.repeat(np.random.default_rng(0).choice([-1.0, 1.0], (20, 1)), 6, axis=1)
-    found = mutual_information(Stream.from_states(np.stack((lumps, np.exp(3 * lumps) + lumps), axis=1)), "copula")
+    found = mutual_information(
+        Stream.from_states(np.stack((lumps, np.exp(3 * lumps) + lumps), axis=1)), estimator="copula"
+    )
     assert np.isinf(found.values).all()
     assert "is a linear function" in found.reasons[0]  # two values lie on a line
     generator = np.random.default_rng(1)
     three = generator.integers(0, 3, (20, 6)).astype(float)
-    found = mutual_information(Stream.from_states(np.stack((three, three**3), axis=1)), "copula")
+    found = mutual_information(Stream.from_states(np.stack((three, three**3), axis=1)), estimator="copula")
     assert "all 20 texts have the same or the opposite order at 0.attention and 0.mlp" in found.reasons[0]
     assert "nats" not in found.reasons[0]
 
@@ -163,11 +167,13 @@ def test_no_least_information_is_named_for_nearly_discrete_states():
     ("correlation", "said"), [(0.5, ""), (0.99, "about 0.3 nats too low: ranks of 20 texts cannot")]
 )
 def test_a_dependence_too_strong_for_the_texts_is_said_to_be_underestimated(correlation, said):
-    found = mutual_information(few_texts(correlation), "copula", baseline="none")
+    found = mutual_information(few_texts(correlation), estimator="copula", baseline="none")
     assert found.reasons[0].startswith(said)
     assert bool(found.reasons[0]) == bool(said)
     assert found.message == (f"transition 0: {found.reasons[0]}." if said else "")
-    assert "too low" not in mutual_information(few_texts(correlation), "neighbors", baseline="none").reasons[0]
+    assert (
+        "too low" not in mutual_information(few_texts(correlation), estimator="neighbors", baseline="none").reasons[0]
+    )
 
 
 def test_the_entropy_deficit_of_known_densities():
@@ -187,7 +193,7 @@ def test_the_entropy_deficit_of_known_densities():
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_threads_and_units_do_not_change_the_numbers(measured, name):
     stream = Stream.from_states(gaussian_states())
-    some = mutual_information(stream, name, units=[4, 1], seed=1, jobs=2)
+    some = mutual_information(stream, estimator=name, units=[4, 1], seed=1, jobs=2)
     assert some.units.tolist() == [4, 1]
     np.testing.assert_array_equal(some.values, measured[name].values[:, [4, 1]])
     np.testing.assert_array_equal(some.baseline_values, measured[name].baseline_values[:, :, [4, 1]])
@@ -203,7 +209,7 @@ def test_the_table(measured):
 
 
 def test_without_a_baseline():
-    found = mutual_information(Stream.from_states(gaussian_states()), "copula", baseline="none")
+    found = mutual_information(Stream.from_states(gaussian_states()), estimator="copula", baseline="none")
     assert found.baseline_values.shape == (0, 2, UNITS)
     assert np.isnan(found.to_frame()["baseline"]).all()
 

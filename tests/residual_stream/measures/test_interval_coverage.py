@@ -93,7 +93,7 @@ def test_participation_ratios(clouds):
 
 def test_explained_variance_along_pooled_axes(clouds):
     stream, spectrum = clouds
-    found = explained_variance(stream, [2], basis="pooled")  # 50,000 rows: the axes are as good as known
+    found = explained_variance(stream, components=[2], basis="pooled")  # 50,000 rows: the axes are as good as known
     assert LEAST <= covers(found.low, found.high, spectrum[:2].sum() / spectrum.sum()) <= MOST
 
 
@@ -101,7 +101,7 @@ def test_explained_variance_along_own_axes():
     # A gap in the spectrum keeps the error of the axes themselves, of second order, small.
     spectrum = np.array([20.0, 15.0, 1.0, 1.0, 1.0, 1.0])
     states = np.random.default_rng(6).standard_normal((100, 500, 6)) * np.sqrt(spectrum)
-    found = explained_variance(Stream.from_states(states), [1, 2])
+    found = explained_variance(Stream.from_states(states), components=[1, 2])
     assert LEAST <= covers(found.low[:, 1], found.high[:, 1], spectrum[:2].sum() / spectrum.sum()) <= MOST
 
 
@@ -109,7 +109,7 @@ def test_explained_variance_along_axes_of_the_other_half(clouds):
     # 400 texts: with 100, and eigenvalues as close as these, the intervals hold 92 of 100.
     spectrum = clouds[1]
     stream = Stream.from_states(np.random.default_rng(11).standard_normal((400, 500, 6)) * np.sqrt(spectrum))
-    found = explained_variance(stream, [2], held_out=True)
+    found = explained_variance(stream, components=[2], held_out=True)
     truth = []  # what the axes of either half explain of the true covariance
     for site in range(len(stream.sites)):
         axes = [half.axes(2) for half in Clouds(stream).halves(site)]
@@ -127,6 +127,6 @@ def test_intervals_know_rows_of_one_text(clouds):
     width = single.high - single.low
     assert together.high - together.low == pytest.approx(width, rel=0.05)
     assert (apart.high - apart.low).mean() < 0.7 * width.mean()
-    known = explained_variance(stream, [2], **thrice)
-    plain = explained_variance(Stream.from_states(once), [2])
+    known = explained_variance(stream, components=[2], **thrice)
+    plain = explained_variance(Stream.from_states(once), components=[2])
     assert known.high - known.low == pytest.approx(plain.high - plain.low, rel=1e-9)

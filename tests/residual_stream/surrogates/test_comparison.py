@@ -115,7 +115,7 @@ def test_p_values_are_uniform_where_the_stream_is_one_more_draw():
 
 def test_a_surrogate_that_changes_nothing_has_no_z_score():
     test = against_surrogates(
-        a_stream(), lambda one: np.linalg.norm(one.states), ["basis rotation"], draws=10, seed=0
+        a_stream(), lambda one: np.linalg.norm(one.states), surrogates=["basis rotation"], draws=10, seed=0
     ).against["basis rotation"]
     assert np.isnan(test.z_score)
     assert test.p_value == 1.0
@@ -128,7 +128,7 @@ def test_a_surrogate_that_changes_nothing_has_no_z_score():
 def test_rotations_of_a_walk_are_those_of_its_surrogates():
     stream = a_stream(texts=1, sites=64, units=400, growth=1.05)
     kinds = ["random walk", "step signs", "basis rotation"]
-    test = against_surrogates(stream, lambda one: rotations(one).tangent_rotations, kinds, draws=99, seed=0)
+    test = against_surrogates(stream, lambda one: rotations(one).tangent_rotations, surrogates=kinds, draws=99, seed=0)
     for name in kinds:
         assert (test.against[name].p_value <= 0.05).mean() == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
         assert abs(test.of_mean().against[name].z_score) < 4
@@ -151,10 +151,10 @@ def test_a_kind_does_not_depend_on_its_company():
     def height(one):
         return one.states.max()
 
-    alone = against_surrogates(stream, height, ["layer shuffle", "random walk"], draws=5, seed=3)
-    among = against_surrogates(stream, height, ["random walk"], draws=5, seed=3)
+    alone = against_surrogates(stream, height, surrogates=["layer shuffle", "random walk"], draws=5, seed=3)
+    among = against_surrogates(stream, height, surrogates=["random walk"], draws=5, seed=3)
     np.testing.assert_array_equal(alone.against["random walk"].draws, among.against["random walk"].draws)
-    other = against_surrogates(stream, height, ["random walk"], draws=5, seed=4)
+    other = against_surrogates(stream, height, surrogates=["random walk"], draws=5, seed=4)
     assert np.all(other.against["random walk"].draws != among.against["random walk"].draws)
 
 
@@ -166,7 +166,9 @@ def test_supplied_streams_are_compared_like_drawn_ones():
 
     several = [a_stream(seed=seed) for seed in range(10, 20)]
     supplied = {"random weights": other, "shuffled tokens": several}
-    test = against_surrogates(stream, two, ["step signs"], draws=5, seed=0, supplied=supplied, labels=["mean", "sd"])
+    test = against_surrogates(
+        stream, two, surrogates=["step signs"], draws=5, seed=0, supplied=supplied, labels=["mean", "sd"]
+    )
     single = test.against["random weights"]
     np.testing.assert_allclose(single.mean, two(other))
     assert np.isnan(single.z_score).all()
@@ -175,7 +177,9 @@ def test_supplied_streams_are_compared_like_drawn_ones():
     table = test.to_frame()
     assert table["entry"].tolist() == ["mean", "sd"] * 3
     assert table["draws"].tolist() == [5, 5, 1, 1, 10, 10]
-    assert "z = nan" in str(against_surrogates(stream, lambda one: one.states.max(), [], seed=0, supplied=supplied))
+    assert "z = nan" in str(
+        against_surrogates(stream, lambda one: one.states.max(), surrogates=[], seed=0, supplied=supplied)
+    )
 
 
 def test_wrong_arguments_are_named():
@@ -199,5 +203,9 @@ def test_wrong_arguments_are_named():
             against_surrogates(stream, height, seed=0, **arguments)
     with pytest.raises(InputError, match="same shape for every stream"):
         against_surrogates(
-            stream, lambda one: one.states[:, 0, 0], [], seed=0, supplied={"random weights": a_stream(texts=2)}
+            stream,
+            lambda one: one.states[:, 0, 0],
+            surrogates=[],
+            seed=0,
+            supplied={"random weights": a_stream(texts=2)},
         )

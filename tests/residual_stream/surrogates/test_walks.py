@@ -140,8 +140,10 @@ def test_the_walk_like_a_stream_has_its_sizes_and_is_its_surrogate():
     np.testing.assert_allclose(walk.step_size**2, squares, rtol=1e-12)
     assert walk.persistence == 0.0
     path = mean_path(stream)
-    turned = against_surrogates(path, lambda one: rotations(one).as_printed.mean(), ("random walk",), draws=60, seed=0)
-    flat = against_surrogates(path, plane_share, ("random walk",), draws=60, seed=0)
+    turned = against_surrogates(
+        path, lambda one: rotations(one).as_printed.mean(), surrogates=("random walk",), draws=60, seed=0
+    )
+    flat = against_surrogates(path, plane_share, surrogates=("random walk",), draws=60, seed=0)
     assert abs(z_score(turned.against["random walk"].draws, walk.rotations[-1])) < LARGEST_Z
     assert abs(z_score(flat.against["random walk"].draws, walk.path_shares(200)[1])) < LARGEST_Z
 

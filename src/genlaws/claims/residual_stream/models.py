@@ -59,6 +59,6 @@ def _encoder_verdicts(quick: bool) -> dict[str, StreamClaim]:
         list(example_texts()),
         measures=("paths", "correlations", "rotations"),
         surrogates=("random walk", "step signs", "basis rotation", "random weights"),
-        surrogate_draws=20 if quick else 200,
+        draws=20 if quick else 200,
     )
     return {one.name: one for one in found.claims}

@@ -44,7 +44,7 @@ def check_fewer_later(quick: bool, growth: float = 3.3) -> Finding:
     states = rotating_cloud(growth, texts=120 if quick else 600)
     flat = states.reshape(-1, states.shape[-1])
     first, last = (share_along(states[:, site], flat, COMPONENT_COUNT) for site in (0, -1))
-    own = explained_variance(Stream.from_states(states), [COMPONENT_COUNT]).share[:, 0]
+    own = explained_variance(Stream.from_states(states), components=[COMPONENT_COUNT]).share[:, 0]
     spread = float(own.max() - own.min())
     return corrected_if(
         abs(last - first) < FLAT_TOLERANCE,

@@ -10,12 +10,12 @@ app = App(
     help_format="plaintext",
 )
 app.command(
-    "genlaws.cli.residual_stream.analyze:analyze",
+    "genlaws.cli.residual_stream.commands:analyze",
     name="analyze",
     help="Measure the residual stream of a model on texts, and judge the claims made about it.",
 )
 app.command(
-    "genlaws.cli.residual_stream.semanticity:semanticity",
+    "genlaws.cli.residual_stream.commands:semanticity",
     name="semanticity",
     help="What each write of a transformer does to p_S and p_I.",
 )

@@ -19,8 +19,7 @@ from genlaws.render import style
 from genlaws.residual_stream.measures.dimensions import ExplainedVariance
 
 if TYPE_CHECKING:
-    from genlaws.residual_stream.dynamics.compression import Compression
-    from genlaws.residual_stream.results import Analysis
+    from genlaws.residual_stream.results import Analysis, Compression
 
 MAX_PATHS = 200
 POOLED_COLOR, SITE_COLOR = style.PURPLE, style.GREEN
@@ -133,7 +132,7 @@ def _nearest_ten(found: ExplainedVariance) -> int:
 
 def _draw_components(axes: Axes, analysis: Analysis, found: ExplainedVariance, colors: ScalarMappable) -> None:
     """Draw the share against the number of components, for some sites."""
-    at = drawing.places_of_labels(found.labels, analysis.sites)
+    at = drawing.places_of_labels(found.curves[0].labels, analysis.sites)
     shades = colors.to_rgba(at)
     chosen = drawing.spread_over(len(at), MAX_SITE_CURVES)
     for site in chosen.tolist():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from genlaws.figures.residual_stream import dimensions, perturbation, portraits, units
+from genlaws.render.style import house_style
 
 if TYPE_CHECKING:
     from genlaws.residual_stream.results import Analysis
@@ -242,8 +243,15 @@ def pictures_of(analysis: Analysis) -> list[StreamPicture]:
     return [one for one in PICTURES if any(_is_available(analysis, one.name, need) for need in one.needs)]
 
 
+def stream_pictures(analysis: Analysis) -> dict[str, Figure]:
+    """Return every picture that can be drawn of an analysis, by its name."""
+    with house_style():
+        return {one.name: one.draw(analysis) for one in pictures_of(analysis)}
+
+
 def _is_available(analysis: Analysis, picture: str, need: str) -> bool:
     """Return whether an analysis has the results a picture is drawn from."""
     if need == "teleports":
-        return any(one.keep_rest == (picture == "teleports_rest_kept") for one in analysis.teleports)
+        wanted = picture == "teleports_rest_kept"
+        return any(one.keep_rest == wanted and one.coordinates.size for one in analysis.teleports)
     return bool(getattr(analysis, need))

@@ -15,9 +15,7 @@ from genlaws.figures.residual_stream import drawing
 from genlaws.render import style
 
 if TYPE_CHECKING:
-    from genlaws.residual_stream.dynamics.perturbation import Perturbation
-    from genlaws.residual_stream.dynamics.teleports import Teleport
-    from genlaws.residual_stream.results import Analysis
+    from genlaws.residual_stream.results import Analysis, Perturbation, Teleport
 
 TELEPORT_COLUMNS = 3
 MAX_CURVES = 7

@@ -17,6 +17,7 @@ from genlaws.probes.layers.embeddings import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import TESTS, WriteChange
 from genlaws.probes.stream.result import StreamSemanticity
 from genlaws.render import style
+from genlaws.semanticity.measurement.empirical_front import EmpiricalFront
 
 TEST_LABELS = {"generalization": "generalization $p_S$", "identification": "identification $p_I$"}
 CLEAR, UNCLEAR = 2.0, 0.7  # widths of a write whose change stands after Holm's procedure, and of any other
@@ -51,15 +52,26 @@ def draw_stream_semanticity(result: StreamSemanticity) -> Figure:
     layer_axis(panels["generalization"], result.sites, label=False)
     panels["generalization"].tick_params(labelbottom=False)
     layer_axis(panels["identification"], result.sites)
-    panels["generalization"].set_title(f"{result.model}: {result.measurements[0].stimulus_count} {result.stimuli}")
+    panels["generalization"].set_title(f"{result.model}: {result.stimulus_count} {result.stimuli}")
     _draw_plane(panels["plane"], result)
     figure.legend(handles=_handles(result), loc="outside lower center", ncols=4, columnspacing=1.5)
     return figure
 
 
+def stream_semanticity_pictures(result: StreamSemanticity) -> dict[str, Figure]:
+    """Return the picture of a result by its name."""
+    with style.house_style():
+        return {"stream-semanticity": draw_stream_semanticity(result)}
+
+
+def _last_front(result: StreamSemanticity) -> EmpiricalFront | None:
+    """Return the front of the constant similarity at the last site, if it was found and is still there."""
+    return result.measurements[-1].constant_front if result.measurements else None
+
+
 def _site_values(result: StreamSemanticity, condition: str, test: str) -> np.ndarray:
     """Return value and both ends of the interval at each site: (3, sites)."""
-    found = [getattr(one, test) for one in result.conditions[condition].measurements]
+    found = [getattr(one, test) for one in result.conditions[condition].tests]
     return np.array([[one.value for one in found], [one.low for one in found], [one.high for one in found]])
 
 
@@ -118,7 +130,7 @@ def _draw_plane(axes: Axes, result: StreamSemanticity) -> None:
     axes.autoscale_view()
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
-    front = result.measurements[-1].constant_front
+    front = _last_front(result)
     if front is not None:
         axes.plot(front.identification, front.generalization, color=style.BLACK, linewidth=0.8, zorder=3)
         inside = (front.identification >= left) & (front.identification <= right)
@@ -141,6 +153,6 @@ def _handles(result: StreamSemanticity) -> list[Line2D]:
         for name, look in CONTROL_STYLES.items()
         if name in result.conditions
     ]
-    if result.measurements[-1].constant_front is not None:
+    if _last_front(result) is not None:
         handles.append(Line2D([], [], color=style.BLACK, linewidth=0.8, label="constant similarity, no bound"))
     return [*handles, Line2D([], [], label="first site", **START_STYLE), Line2D([], [], label="end", **END_STYLE)]

@@ -201,7 +201,7 @@ def _mean_curve(found: Information) -> SiteCurve:
     """Return the means over units as a curve."""
     value, low, high = (np.array([getattr(one, end) for one in found.means]) for end in ("value", "low", "high"))
     names = tuple(site.name for site in found.sites[:-1])
-    return SiteCurve("information", names, value, low, high, found.means[0].count)
+    return SiteCurve.from_arrays("information", names, (value, low, high), found.means[0].count)
 
 
 def _draw_unit_steps(axes: Axes, sites: Sequence[Site], values: Array, *, low: float, high: float, label: str) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genlaws.core.errors import InputError
+from genlaws.core.estimate import INTERVAL_MEANING, Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Row, Summary
 from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
+from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import (
     HOLM_LEVEL,
     TESTS,
@@ -37,32 +40,84 @@ Rows = NDArray[Any]
 
 
 @dataclass(frozen=True)
+class SiteTests:
+    """Both tests of the states at one site, and the shape that fits their similarities.
+
+    Attributes
+    ----------
+    generalization, identification : Estimate
+        With two items.
+    resolution, background : Estimate
+        Of the fitted shape.
+    shape : str
+    explained : float
+        Share of the profile that the shape explains; a resolution means little where it is small.
+    distance_to_front, distance_to_constant_front : float
+        Positive above the front of the shape, and of the constant similarity; NaN without fronts.
+    """
+
+    generalization: Estimate
+    identification: Estimate
+    resolution: Estimate
+    background: Estimate
+    shape: str
+    explained: float
+    distance_to_front: float
+    distance_to_constant_front: float
+
+    @classmethod
+    def of(cls, found: Measurement) -> SiteTests:
+        """Return the main numbers of a measurement."""
+        return cls(
+            generalization=found.generalization,
+            identification=found.identification,
+            resolution=found.fit.resolution,
+            background=found.fit.background,
+            shape=found.fit.shape,
+            explained=found.fit.explained,
+            distance_to_front=found.distance_to_front,
+            distance_to_constant_front=found.distance_to_constant_front,
+        )
+
+    def columns(self) -> dict[str, float | str]:
+        """Return the row of the site in a table."""
+        columns: dict[str, float | str] = {}
+        for name, value in vars(self).items():
+            columns |= interval_columns(name, value) if isinstance(value, Estimate) else {name: value}
+        return columns
+
+
+@dataclass(frozen=True)
 class StreamCondition:
     """One network, or one control, at every site and for every write.
 
     Attributes
     ----------
-    measurements : tuple of Measurement
+    tests : tuple of SiteTests
         In the order of the sites.
     writes : tuple of WriteChange
         In the order of the network; Holm's procedure is over all of them and both tests.
     totals : tuple of TotalChange
         Of the writes of each kind together.
+    measurements : tuple of Measurement
+        Everything that was measured, in the order of the sites; not in JSON.
     """
 
-    measurements: tuple[Measurement, ...]
+    tests: tuple[SiteTests, ...]
     writes: tuple[WriteChange, ...]
     totals: tuple[TotalChange, ...]
+    measurements: tuple[Measurement, ...] = field(default=(), metadata=UNWRITTEN)
 
 
-@dataclass(frozen=True)
-class StreamSemanticity:
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamSemanticity(Result):
     """Generalization, identification and resolution at every site of a residual stream, and what each write changes.
 
     Attributes
     ----------
     model, stimuli, unit : str
         What was measured, on what, and the unit of resolutions.
+    stimulus_count : int
     position, similarity : str
     center : bool
         Whether the mean over stimuli was subtracted at each site.
@@ -80,9 +135,12 @@ class StreamSemanticity:
         What to know before drawing conclusions.
     """
 
+    drawn_by = "genlaws.figures.residual_stream.semanticity:stream_semanticity_pictures"
+
     model: str
     stimuli: str
     unit: str
+    stimulus_count: int
     position: str
     similarity: str
     center: bool
@@ -98,6 +156,11 @@ class StreamSemanticity:
         return self.conditions[AS_LOADED].measurements
 
     @property
+    def tests(self) -> tuple[SiteTests, ...]:
+        """Of the network as loaded, in the order of the sites."""
+        return self.conditions[AS_LOADED].tests
+
+    @property
     def writes(self) -> tuple[WriteChange, ...]:
         """Of the network as loaded."""
         return self.conditions[AS_LOADED].writes
@@ -109,59 +172,65 @@ class StreamSemanticity:
 
     def to_frame(self) -> DataFrame:
         """Return one row per site and condition, with 95 % intervals over stimuli."""
-        names = tuple(site.name for site in self.sites)
-        parts = {name: one.measurements for name, one in self.conditions.items()}
-        found = parts.pop(AS_LOADED)
-        table = LayerMeasurements(self.model, self.stimuli, self.unit, names, found, parts).to_frame()
-        table = table.rename(columns={"layer": "site"})
-        for place, (name, values) in enumerate(
-            {"sublayer": range(len(names)), "layer": [one.layer for one in self.sites]}.items()
-        ):
-            table.insert(1 + place, name, list(values) * len(self.conditions))
-        return table
-
-    def writes_frame(self) -> DataFrame:
-        """Return one row per write and condition: both changes with paired 95 % intervals, p-values and Holm's."""
         rows = [
+            {"site": site.name, "sublayer": number, "layer": site.layer, "condition": condition, **one.columns()}
+            for condition, found in self.conditions.items()
+            for number, (site, one) in enumerate(zip(self.sites, found.tests, strict=True))
+        ]
+        return frame_of(rows)
+
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the sites; the changes of single writes and of all of a kind, with p-values and those of Holm."""
+        writes = [
             {"write": one.site.name, "kind": one.site.place, "layer": one.site.layer, "after": one.after.name}
             | {"condition": condition, **_columns(one)}
             for condition, found in self.conditions.items()
             for one in found.writes
         ]
-        return frame_of(rows)
-
-    def totals_frame(self) -> DataFrame:
-        """Return one row per kind of write and condition: the sum of the changes of all such writes."""
-        rows = [
+        totals = [
             {"kind": one.kind, "write_count": one.write_count, "condition": condition, **_columns(one)}
             for condition, found in self.conditions.items()
             for one in found.totals
         ]
-        return frame_of(rows)
+        return {"sites": self.to_frame(), "writes": frame_of(writes), "totals": frame_of(totals)}
 
-    def __str__(self) -> str:
-        count = self.measurements[0].stimulus_count
+    def summary(self) -> Summary:
+        """Return both tests at the main sites, the largest changes, and the controls."""
         token = {"last": "last token, ", "mean": "mean over tokens, "}.get(self.position, "")
         centered = ", mean over stimuli subtracted" if self.center else ""
-        lines = [f"{self.model} on {count} {self.stimuli} ({token}{self.similarity}{centered})"]
-        best = int(np.argmax([one.generalization.value for one in self.measurements]))
-        for place, why in {0: "first", best: "largest generalization", len(self.sites) - 1: "last"}.items():
-            one = self.measurements[place]
-            lines.append(f"{self.sites[place].name} ({why}): p_S {one.generalization}, p_I {one.identification}")
-        lines += [self._format_largest(test, symbol) for test, symbol in zip(TESTS, ("p_S", "p_I"), strict=True)]
-        lines += [
-            f"All {one.write_count} {one.kind} writes together: p_S {_signed(one.generalization)}, "
-            f"p_I {_signed(one.identification)}"
+        best = int(np.argmax([one.generalization.value for one in self.tests]))
+        places = {0: "first", best: "largest generalization", len(self.sites) - 1: "last"}
+        rows = [
+            Row(
+                f"{self.sites[place].name} ({why})",
+                f"p_S {self.tests[place].generalization}, p_I {self.tests[place].identification}",
+            )
+            for place, why in places.items()
+        ]
+        rows += [
+            Row(
+                f"all {one.write_count} {one.kind} writes",
+                f"p_S {_signed(one.generalization)}, p_I {_signed(one.identification)}",
+            )
             for one in self.totals
         ]
-        return "\n".join([*lines, *self._format_caveats()])
+        return Summary(
+            rows=rows,
+            sentences=[
+                INTERVAL_MEANING,
+                *(self._format_largest(test, symbol) for test, symbol in zip(TESTS, ("p_S", "p_I"), strict=True)),
+                *self._format_caveats(),
+            ],
+            warnings=self.messages,
+            headline=[f"{self.model} on {self.stimulus_count} {self.stimuli} ({token}{self.similarity}{centered})"],
+        )
 
     def _format_largest(self, test: str, symbol: str) -> str:
         """Return the largest changes of one test."""
         ordered = sorted(self.writes, key=lambda one: -abs(getattr(one, test).estimate.value))
         named = ", ".join(f"{one.site.name} {_signed(getattr(one, test))}" for one in ordered[:MAX_NAMED_CHANGES])
         clear = sum(getattr(one, test).direction != "unclear" for one in self.writes)
-        return f"Largest changes of {symbol}: {named}; {clear} of {len(self.writes)} writes change it clearly"
+        return f"Largest changes of {symbol}: {named}; {clear} of {len(self.writes)} writes change it clearly."
 
     def _format_caveats(self) -> list[str]:
         """Return sentences on the tests, the choice of the largest, and the controls."""
@@ -172,13 +241,13 @@ class StreamSemanticity:
         ]
         for name, one in self.conditions.items():
             if name != AS_LOADED:
-                values = [measured.generalization.value for measured in one.measurements]
+                values = [measured.generalization.value for measured in one.tests]
                 clear = sum(write.generalization.direction != "unclear" for write in one.writes)
                 lines.append(
                     f"Control {name}: p_S from {min(values):.3f} to {max(values):.3f}; {clear} of {len(one.writes)} "
-                    "writes change it clearly"
+                    "writes change it clearly."
                 )
-        return [*lines, *self.messages]
+        return lines
 
 
 def _signed(change: Change) -> str:
@@ -300,7 +369,7 @@ def measure_conditions(
             tests.append(how.tests(one, stimuli))
             shown.advance()
         changes = write_changes(sites, tests, steps), total_changes(sites, tests, steps)
-        found[name] = StreamCondition(tuple(measurements), *changes)
+        found[name] = StreamCondition(tuple(map(SiteTests.of, measurements)), *changes, tuple(measurements))
     return found
 
 

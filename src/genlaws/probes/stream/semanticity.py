@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.arguments import one_of, positive, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.parameters import Parameter
+from genlaws.core.parameters import one as single
+from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
 from genlaws.models.capture import Capture, capture_texts
 from genlaws.models.stream import Stream
 from genlaws.models.untrained import random_weights
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, CONTROLS, PERMUTED, UNTRAINED, checked_controls
+from genlaws.probes.layers.embeddings import AS_LOADED, CONTROLS, PERMUTED, UNTRAINED
 from genlaws.probes.stream.result import (
     MeasureSettings,
     Rows,
@@ -29,28 +33,58 @@ from genlaws.probes.stream.result import (
     informative_sites,
     measure_conditions,
 )
-from genlaws.semanticity.measurement.stimuli import Compare
+from genlaws.semanticity.measurement.stimuli import SIMILARITIES, Compare
+from genlaws.semanticity.parameters import Ties
 
 POSITIONS = ("last", "mean")
 
 TEXTS_PER_CAPTURE = 64  # whose tokens are in memory until their mean is taken
-MEASURE_OPTIONS = ("bandwidth", "threshold", "items", "ties", "tie_tolerance", "intervals", "fronts", "memory")
+DEFAULT_MEMORY = 2.0**30
+STATE_SIMILARITIES = tuple(name for name in SIMILARITIES if name != "precomputed")
 
 
+def _state_similarity(name: str, value: Any, hint: str = "") -> str | Compare:
+    """Return a function, or the name of a similarity of states."""
+    return value if callable(value) else one_of(name, value, STATE_SIMILARITIES, hint)
+
+
+StatePosition = Annotated[str, Parameter("State of the last token, or mean over the tokens.", choices=POSITIONS)]
+StateSimilarity = Annotated[
+    str | Compare, Parameter(f"One of {', '.join(STATE_SIMILARITIES)}.", check=_state_similarity)
+]
+Center = Annotated[bool, Parameter("Subtract the mean over stimuli at each site.")]
+Controls = Annotated[str | Sequence[str], Parameter("Controls to compare with.", choices=CONTROLS, listed=True)]
+Bandwidth = Annotated[float | None, Parameter("Of the Gaussian similarity.", check=single(positive))]
+Threshold = Annotated[float | None, Parameter("Of the threshold similarity; the best if left out.")]
+TieTolerance = Annotated[float | None, Parameter("Distances that differ by no more are equal.")]
+Intervals = Annotated[bool, Parameter("Find the intervals of the tests.")]
+Fronts = Annotated[bool, Parameter("Find the fronts of each site.")]
+Memory = Annotated[float, Parameter("Bytes for what grows with the square of the set.", check=single(positive))]
+Seed = Annotated[int, Parameter("Seed of the permutation, the random weights and the bootstrap.", check=whole_number)]
+BatchSize = Annotated[int, Parameter("Texts read together, at most.", check=partial(whole_number, at_least=1))]
+
+
+@question
 def stream_semanticity(
     model: Any,
     tokenizer: Any,
     stimuli: EmbeddingStimuli,
     *,
-    position: str = "last",
-    similarity: str | Compare = "cosine",
-    center: bool = True,
-    controls: str | tuple[str, ...] | None = CONTROLS,
-    seed: int = 0,
-    batch_size: int = 16,
-    name: str | None = None,
+    position: StatePosition = "last",
+    similarity: StateSimilarity = "cosine",
+    center: Center = True,
+    controls: Controls = CONTROLS,
+    bandwidth: Bandwidth = None,
+    threshold: Threshold = None,
+    ties: Ties = "split",
+    tie_tolerance: TieTolerance = None,
+    intervals: Intervals = True,
+    fronts: Fronts = True,
+    memory: Memory = DEFAULT_MEMORY,
+    seed: Seed = 0,
+    batch_size: BatchSize = 16,
+    name: str = "",
     running: Running | None = None,
-    **options: Any,
 ) -> StreamSemanticity:
     """Measure a set of stimuli at every site of a model's residual stream, and what each write changes.
 
@@ -69,8 +103,10 @@ def stream_semanticity(
     center : bool
         Whether the mean over the stimuli is subtracted at each site first. The stream holds a few units that are large
         and nearly the same for all texts; with them all cosines are close to 1 and both tests close to one half.
-    controls : {"permuted", "random weights"}, both of them, or None
+    controls : {"permuted", "random weights"}, both of them, or none
         See `StreamSemanticity <genlaws.probes.stream.result.StreamSemanticity>`; controls have no fronts.
+    bandwidth, threshold, ties, tie_tolerance, intervals, fronts, memory :
+        As :func:`~genlaws.semanticity.measurement.measure.measure` takes them.
     seed : int
         Of the permutation, the random weights and the bootstrap of resolutions.
     batch_size : int
@@ -79,9 +115,6 @@ def stream_semanticity(
         What the model is called; taken from its configuration if not given.
     running : Running, optional
         Its steps are first the texts that are read, then the sites that are measured.
-    options
-        Of :func:`~genlaws.semanticity.measurement.measure.measure`: ``bandwidth``, ``threshold``, ``items`` (2 alone if
-        not given), ``ties``, ``tie_tolerance``, ``intervals``, ``fronts``, ``memory``.
 
     Notes
     -----
@@ -89,30 +122,34 @@ def stream_semanticity(
     held fixed. They do not cover other phrases around the same places, other random weights or other permutations.
     In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change is that of both.
     """
-    _check(stimuli, similarity, options)
+    _check(stimuli)
     if stimuli.kind != "text":
         raise InputError("stimuli must be words; a language model reads no pictures.")
-    one_of("position", position, POSITIONS)
-    number, wanted = whole_number("seed", seed), checked_controls(controls, "controls")
     shown = checked_running(running)
-    shown.start((1 + (UNTRAINED in wanted)) * len(stimuli), f"states, {stimuli.name}")
+    shown.start((1 + (UNTRAINED in controls)) * len(stimuli), f"states, {stimuli.name}")
     how = {"batch_size": batch_size, "running": shown.part()}
     read, messages = _read(model, tokenizer, stimuli, position, **how)
     untrained = None
-    if UNTRAINED in wanted:
-        fresh = random_weights(model, number)
+    if UNTRAINED in controls:
+        fresh = random_weights(model, seed)
         untrained = _read(fresh, tokenizer, stimuli, position, **how)[0].stream
     found = measure_stream(
         read.stream,
         stimuli,
         similarity=similarity,
         center=center,
-        permuted=PERMUTED in wanted,
+        permuted=PERMUTED in controls,
         untrained=untrained,
-        seed=number,
+        bandwidth=bandwidth,
+        threshold=threshold,
+        ties=ties,
+        tie_tolerance=tie_tolerance,
+        intervals=intervals,
+        fronts=fronts,
+        memory=memory,
+        seed=seed,
         name=name or _name(model),
         running=shown,
-        **options,
     )
     return replace(
         found,
@@ -123,18 +160,25 @@ def stream_semanticity(
     )
 
 
+@question
 def measure_stream(
     stream: Stream,
     stimuli: EmbeddingStimuli,
     *,
-    similarity: str | Compare = "cosine",
-    center: bool = True,
+    similarity: StateSimilarity = "cosine",
+    center: Center = True,
     permuted: bool = True,
     untrained: Stream | None = None,
-    seed: int = 0,
+    bandwidth: Bandwidth = None,
+    threshold: Threshold = None,
+    ties: Ties = "split",
+    tie_tolerance: TieTolerance = None,
+    intervals: Intervals = True,
+    fronts: Fronts = True,
+    memory: Memory = DEFAULT_MEMORY,
+    seed: Seed = 0,
     name: str = "stream",
     running: Running | None = None,
-    **options: Any,
 ) -> StreamSemanticity:
     """Measure a stream that was captured already, one row of states for each stimulus.
 
@@ -150,10 +194,10 @@ def measure_stream(
         The same texts in the same architecture with random weights.
     name : str
         What the stream is called.
-    similarity, center, seed, running, options
+    similarity, center, bandwidth, threshold, ties, tie_tolerance, intervals, fronts, memory, seed, running :
         As in `stream_semanticity`.
     """
-    _check(stimuli, similarity, options)
+    _check(stimuli)
     streams = {AS_LOADED: stream} | ({} if untrained is None else {UNTRAINED: untrained})
     for one in streams.values():
         if one.text_count != len(stimuli) or one.sites != stream.sites:
@@ -162,11 +206,14 @@ def measure_stream(
                 f"weights; got {one.text_count} rows and {len(one.sites)} sites."
             )
     measured, messages = informative_sites(streams, len(stimuli))
-    how = MeasureSettings(similarity, bool(center), whole_number("seed", seed), {"items": (2,), **options})
+    options: dict[str, Any] = {"bandwidth": bandwidth, "threshold": threshold, "items": (2,), "memory": memory}
+    options |= {"ties": ties, "tie_tolerance": tie_tolerance, "intervals": intervals, "fronts": fronts}
+    how = MeasureSettings(similarity, bool(center), seed, options)
     return StreamSemanticity(
         model=name,
         stimuli=stimuli.name,
         unit=stimuli.unit,
+        stimulus_count=len(stimuli),
         position="given",
         similarity=similarity if isinstance(similarity, str) else getattr(similarity, "__name__", "user"),
         center=how.center,
@@ -178,13 +225,9 @@ def measure_stream(
     )
 
 
-def _check(stimuli: EmbeddingStimuli, similarity: str | Compare, options: dict[str, Any]) -> None:
+def _check(stimuli: EmbeddingStimuli) -> None:
     if not isinstance(stimuli, EmbeddingStimuli):
         raise InputError(f"stimuli must be EmbeddingStimuli, such as word_stimuli gives; got {type(stimuli).__name__}.")
-    if similarity == "precomputed":
-        raise InputError("similarity must be one of states, such as cosine; got 'precomputed'.")
-    for option in options:
-        one_of("options", option, MEASURE_OPTIONS)
 
 
 def _name(model: Any) -> str:

@@ -151,7 +151,7 @@ def _weights(network: Any) -> int:
 def _probed(network: Any, tokenizer: Any, name: str, seed: int) -> StreamSemanticity:
     """Return generalization and identification of years at every site."""
     stimuli = word_stimuli("years", count=YEAR_COUNT)
-    return stream_semanticity(network, tokenizer, stimuli, controls=None, seed=seed, name=name, fronts=())
+    return stream_semanticity(network, tokenizer, stimuli, controls="none", seed=seed, name=name, fronts=False)
 
 
 def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
@@ -191,7 +191,7 @@ def _panels(compared: WalkComparison, name: str) -> tuple[Panel, ...]:
 def _probe_panel(probed: StreamSemanticity) -> Panel:
     x = list(range(len(probed.sites)))
     curves = [
-        curve_of_estimates(what, x, [getattr(one, what) for one in probed.measurements], color)
+        curve_of_estimates(what, x, [getattr(one, what) for one in probed.tests], color)
         for what, color in (("generalization", "green"), ("identification", "purple"))
     ]
     curves.append(Curve("chance", "chance", [x[0], x[-1]], [0.5, 0.5], "gray"))
@@ -247,7 +247,7 @@ def _verdicts(found: Analysis) -> list[tuple[str, str, str]]:
 def _probe_numbers(probed: StreamSemanticity | None) -> list[tuple[str, str, str]]:
     if probed is None:
         return []
-    first, last = probed.measurements[0], probed.measurements[-1]
+    first, last = probed.tests[0], probed.tests[-1]
     return [
         ("years: generalization p_S", f"{first.generalization} → {last.generalization}", "first to last site"),
         ("years: identification p_I", f"{first.identification} → {last.identification}", "first to last site"),

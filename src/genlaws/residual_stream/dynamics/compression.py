@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +17,13 @@ from torch import Tensor, nn
 
 from genlaws.core.arguments import Array, Whole, whole_number, within
 from genlaws.core.errors import ConvergenceError, InputError
-from genlaws.core.estimate import Estimate
-from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.curves import SiteCurve, mean_curve
+from genlaws.residual_stream.measures.curves import mean_curve
 from genlaws.residual_stream.measures.projected_paths import pooled_axes
 from genlaws.residual_stream.measures.reducers import precision_of, text_numbers
 from genlaws.residual_stream.measures.samples import explained_shares, root_mean_square_normalized
+from genlaws.residual_stream.results import Compression, Training
 
 COMPRESSION_LEARNING_RATE = 1e-3
 POWER_ROUNDING = 1e-9  # relative; a power that is an integer up to rounding is not floored to the next one
@@ -91,26 +89,6 @@ def _linear_maps(sizes: tuple[int, ...], generator: torch.Generator) -> nn.Seque
     return nn.Sequential(*parts)
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a training went.
-
-    Attributes
-    ----------
-    training_losses, validation_losses : tuple of float
-        After each epoch; the training loss is the mean over the epoch.
-    best_epoch : int
-        Counted from 1; its weights are used.
-    stopped_early : bool
-        Whether training stopped because the validation loss no longer fell.
-    """
-
-    training_losses: tuple[float, ...]
-    validation_losses: tuple[float, ...]
-    best_epoch: int
-    stopped_early: bool
-
-
 def train_autoencoder(
     network: Autoencoder,
     batches: Callable[[], list[Callable[[], Tensor]]],
@@ -173,64 +151,6 @@ def _mean_loss(network: Autoencoder, batches: list[Callable[[], Tensor]], steps:
             steps.step()
         total, count = total + float(loss.detach()) * len(states), count + len(states)
     return total / count
-
-
-@dataclass(frozen=True)
-class Compression:
-    """Reconstruction of a stream by an autoencoder; every value is of test texts, which neither trained nor stopped it.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Of the encoder's layers.
-    sites : tuple of str
-    path : tuple of SiteCurve
-        Mean coordinate in the bottleneck at every site, one curve for each of its units.
-    step_length : SiteCurve
-        Mean distance in the bottleneck between a site and the next. The bottleneck has no unit of its own: only ratios
-        of its lengths mean something.
-    explained : SiteCurve
-        Share of the variance at every site, about the mean state of the site, that the autoencoder reconstructs; below
-        zero where the mean would be the better reconstruction.
-    components_explained : SiteCurve
-        The same for as many principal components as the bottleneck is wide, found in the same training texts: what a
-        linear autoencoder reaches.
-    explained_pooled, components_explained_pooled : Estimate
-        Of all sites together, about their common mean.
-    training : Training
-        Losses per epoch of the best training, in units of the mean variance of a unit over the training texts
-        and all sites.
-    normalized : bool
-        Whether each state was divided by its root mean square.
-    training_texts, validation_texts, test_texts : int
-    message : str
-        Where there is no value and why, and whether the network fell short of principal components.
-    """
-
-    sizes: tuple[int, ...]
-    sites: tuple[str, ...]
-    path: tuple[SiteCurve, ...]
-    step_length: SiteCurve
-    explained: SiteCurve
-    components_explained: SiteCurve
-    explained_pooled: Estimate
-    components_explained_pooled: Estimate
-    training: Training
-    normalized: bool
-    training_texts: int
-    validation_texts: int
-    test_texts: int
-    message: str = ""
-
-    @property
-    def epochs(self) -> int:
-        """Epochs that were run."""
-        return len(self.training.training_losses)
-
-    def to_frame(self) -> DataFrame:
-        """Return one row for each measure and site."""
-        curves = (*self.path, self.step_length, self.explained, self.components_explained)
-        return stack_frames([curve.to_frame() for curve in curves])
 
 
 def compress(
@@ -390,7 +310,7 @@ def _evaluate(
         codes = network.encoder(reader.tensor(parts[2]))
         rebuilt = network.decoder(codes).cpu().numpy().astype(np.float64).reshape(states.shape)
     code = codes.cpu().numpy().astype(np.float64).reshape(*states.shape[:2], -1)
-    fitted = pooled_axes(reader.stream.take(parts[0].tolist()), width, normalize=reader.normalize)
+    fitted = pooled_axes(reader.stream.take(parts[0].tolist()), components=width, normalize=reader.normalize)
     center = (fitted.center - reader.mean) / reader.unit
     linear = center + (states - center) @ fitted.axes @ fitted.axes.T
     lengths = np.linalg.norm(np.diff(code, axis=1), axis=2)

@@ -14,12 +14,14 @@ this is 0.80 of the steps with 576 units and 0.90 with 4,096.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Summary, question
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.linear import (
     AffineMap,
@@ -28,11 +30,16 @@ from genlaws.residual_stream.dynamics.linear import (
     least_squares_map,
     steps_to_fit,
 )
-from genlaws.residual_stream.measures.projected_paths import PooledAxes
+from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes
+from genlaws.residual_stream.parameters import (
+    ComponentCount,
+    Folds,
+    Seed,
+)
 
 
-@dataclass(frozen=True)
-class RotationFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class RotationFit(Result):
     """The nearest rotation, and the nearest linear map of the same form.
 
     Attributes
@@ -50,12 +57,12 @@ class RotationFit:
         Of the next state by the rotation, on texts that were left out; NaN without cross-validation.
     """
 
-    components: PooledAxes
     matrix: Array
     angles: Array
     skew_r_squared: float
     free_r_squared: float
     held_out: Prediction
+    components: PooledAxes = field(default=NO_AXES, metadata=UNWRITTEN)
 
     def plane(self, number: int = 0) -> Array:
         """Return two orthonormal axes (units, 2) of a plane by its number; the path rotates from first to second."""
@@ -70,16 +77,15 @@ class RotationFit:
         period = np.divide(2 * np.pi, self.angles, out=np.full(self.angles.size, np.inf), where=self.angles > 0)
         return frame_of({"plane": np.arange(self.angles.size), "angle": self.angles, "period": period})
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
         """Return what the rotation explains and its angles."""
         angles = ", ".join(f"{angle:.3f}" for angle in self.angles)
-        return (
-            f"A rotation explains {self.skew_r_squared:.3f} of the steps, any linear map {self.free_r_squared:.3f}; "
-            f"angles {angles} per site."
-        )
+        explained = f"A rotation explains {self.skew_r_squared:.3f} of the steps"
+        return Summary(sentences=[f"{explained}, any linear map {self.free_r_squared:.3f}; angles {angles} per site."])
 
 
-def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> RotationFit:
+@question
+def fit_rotation(stream: Stream, *, components: ComponentCount = 6, folds: Folds = 5, seed: Seed = 0) -> RotationFit:
     """Fit a rotation about a center to the steps of a stream on its principal components.
 
     Parameters
@@ -107,12 +113,12 @@ def fit_rotation(stream: Stream, *, components: int = 6, folds: int = 5, seed: i
     free = least_squares_map(midpoint, step).matrix
     held_out = cross_validate(stream, rotation_map, components=components, folds=folds, seed=seed)
     return RotationFit(
-        axes,
         skew,
         turning_angles(skew),
         _explained_share(skew, step, midpoint),
         _explained_share(free, step, midpoint),
         held_out,
+        components=axes,
     )
 
 

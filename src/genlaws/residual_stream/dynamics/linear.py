@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,16 @@ from numpy.typing import NDArray
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Stream
-from genlaws.residual_stream.measures.projected_paths import PooledAxes, pooled_axes
+from genlaws.residual_stream.measures.projected_paths import NO_AXES, PooledAxes, pooled_axes
+from genlaws.residual_stream.parameters import (
+    ComponentCount,
+    Folds,
+    Seed,
+)
 
 Complex = NDArray[np.complex128]
 
@@ -63,8 +70,8 @@ class Prediction:
 NO_PREDICTION = Prediction(math.nan, math.nan, math.nan)
 
 
-@dataclass(frozen=True)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Result):
     """The dynamic modes of a stream.
 
     Attributes
@@ -72,17 +79,24 @@ class Modes:
     components : PooledAxes
         What the states were projected on.
     map : AffineMap
-    eigenvalues : array of complex numbers
-        Of the matrix, largest modulus first; a pair with an angle is a rotation.
+    real, imaginary : array
+        Parts of the eigenvalues of the matrix, largest modulus first; a pair with an angle is a rotation.
     fitted, held_out : Prediction
         On the texts of the fit, and on texts that were left out; NaN without cross-validation.
     """
 
-    components: PooledAxes
     map: AffineMap
-    eigenvalues: Complex
+    real: Array
+    imaginary: Array
     fitted: Prediction
     held_out: Prediction
+    components: PooledAxes = field(default=NO_AXES, metadata=UNWRITTEN)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """Eigenvalues of the matrix."""
+        found: Complex = self.real + 1j * self.imaginary
+        return found
 
     @property
     def moduli(self) -> Array:
@@ -99,17 +113,12 @@ class Modes:
         parts = {"real": self.eigenvalues.real, "imaginary": self.eigenvalues.imag}
         return frame_of({**parts, "modulus": self.moduli, "angle": self.angles})
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
         """Return how good the fit is and its modes."""
-        turning = int((self.eigenvalues.imag > 0).sum())
-        return "\n".join(
-            [
-                f"{self.eigenvalues.size} components with {self.components.share.sum():.1%} of the variance, {turning} "
-                "rotating pairs of modes",
-                f"fit      {_format_prediction(self.fitted)}",
-                f"held out {_format_prediction(self.held_out)}",
-            ]
-        )
+        pairs = int((self.imaginary > 0).sum())
+        share = f" with {self.components.share.sum():.1%} of the variance" if self.components.share.size else ""
+        rows = [Row("fit", _format_prediction(self.fitted)), Row("held out", _format_prediction(self.held_out))]
+        return Summary(rows, headline=[f"{self.real.size} components{share}, {pairs} rotating pairs of modes"])
 
 
 def _format_prediction(prediction: Prediction) -> str:
@@ -121,7 +130,8 @@ def _format_prediction(prediction: Prediction) -> str:
     )
 
 
-def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: int = 0) -> Modes:
+@question
+def dynamic_modes(stream: Stream, *, components: ComponentCount = 6, folds: Folds = 5, seed: Seed = 0) -> Modes:
     """Fit one affine map from each site to the next on the principal components.
 
     Parameters
@@ -139,14 +149,15 @@ def dynamic_modes(stream: Stream, *, components: int = 6, folds: int = 5, seed: 
     axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=1))
     fitted = least_squares_map(before, after)
     eigenvalues = np.linalg.eigvals(fitted.matrix).astype(np.complex128)
-    order = np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))
+    ordered = eigenvalues[np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))]
+    known = judge([(fitted, before, after, after.mean(axis=0))])
     held_out = cross_validate(stream, least_squares_map, components=components, folds=folds, seed=seed)
-    return Modes(axes, fitted, eigenvalues[order], judge([(fitted, before, after, after.mean(axis=0))]), held_out)
+    return Modes(fitted, ordered.real, ordered.imag, known, held_out, components=axes)
 
 
 def steps_to_fit(stream: Stream, components: int) -> tuple[PooledAxes, Array, Array]:
     """Return the principal components, rows of states along them and one site later; refuse too few rows to fit."""
-    axes = pooled_axes(stream, min(components, stream.unit_count)).spanned
+    axes = pooled_axes(stream, components=min(components, stream.unit_count)).spanned
     before, after = steps_along(axes, stream)
     steps, count = before.shape
     if steps <= count + 1:
@@ -205,7 +216,7 @@ def cross_validate(
     parts = []
     for left_out in np.array_split(order, min(folds, texts)):
         rest = stream.take(np.setdiff1d(order, left_out).tolist())
-        axes = pooled_axes(rest, min(components, stream.unit_count)).spanned
+        axes = pooled_axes(rest, components=min(components, stream.unit_count)).spanned
         before, after = steps_along(axes, rest)
         parts.append((fit(before, after), *steps_along(axes, stream.take(left_out.tolist())), after.mean(axis=0)))
     return judge(parts)

@@ -22,11 +22,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from genlaws.core.arguments import Array, one_of, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.core.running import Running, checked_running
 from genlaws.models.interventions import OneToken, TokenTexts, only_text, site_number, texts_of
 from genlaws.models.stream import Site
 from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, mean_curve
+from genlaws.residual_stream.results import Lyapunov
 
 JACOBIAN_METHODS = ("forward", "difference")
 MAX_WHOLE_JACOBIAN_UNITS = 1024  # units of a state whose Jacobian is taken whole
@@ -157,52 +157,6 @@ def _dual(directions: Tensor) -> Tensor:
         warnings.filterwarnings("ignore", "`torch.jit.script`", DeprecationWarning)
         made: Tensor = forward_ad.make_dual(torch.zeros_like(directions), directions)  # type: ignore[no-untyped-call]
     return made
-
-
-@dataclass(frozen=True)
-class Lyapunov:
-    """Finite-time Lyapunov exponents between two sites, per step from site to site.
-
-    Attributes
-    ----------
-    site, to : str
-    steps : int
-        Sites from the one to the other.
-    singular_values : array (texts, values)
-        Of the Jacobian, largest first: all of them, or the leading ones.
-    exponents : SiteCurve
-        Their logarithms divided by the number of steps, with intervals over texts.
-    relative_exponents : SiteCurve
-        The same for disturbances in units of the length of the state, which grows from site to site.
-    typical : SiteCurve
-        Mean logarithm of the growth of a random direction, per step; two points, absolute and relative.
-    eigenvalues : complex array (texts, units), or nothing
-        Of the whole Jacobian.
-    non_normality : array (texts,)
-        Share of the Jacobian's size that is not in its eigenvalues: 0 for a normal matrix; NaN unless it is whole.
-    residual : float
-        Largest relative change of a singular value in the last round; 0 where the Jacobian is whole.
-    converged : bool
-    message : str
-    """
-
-    site: str
-    to: str
-    steps: int
-    singular_values: Array
-    exponents: SiteCurve
-    relative_exponents: SiteCurve
-    typical: SiteCurve
-    eigenvalues: NDArray[np.complex128] | None
-    non_normality: Array
-    residual: float
-    converged: bool
-    message: str
-
-    def to_frame(self) -> DataFrame:
-        """Return one row for each exponent; the site column has its rank."""
-        tables = [curve.to_frame() for curve in (self.exponents, self.relative_exponents, self.typical)]
-        return stack_frames(tables).rename(columns={"site": "rank"})
 
 
 def lyapunov(

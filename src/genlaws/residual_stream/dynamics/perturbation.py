@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from torch import nn
 
 from genlaws.core.arguments import Array, non_negative, one_of, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.core.running import Running, checked_running
 from genlaws.models.architecture import architecture_of, chosen_sites
 from genlaws.models.interventions import (
@@ -26,67 +24,12 @@ from genlaws.models.interventions import (
 )
 from genlaws.models.stream import Site
 from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, mean_curve
+from genlaws.residual_stream.results import Perturbation
 
 PERTURBATION_KINDS = ("noise", "swap")
 DEFAULT_NOISE_SIZE = 0.1  # of noise, relative to the state
 SITE_MEASURES = ("distance", "relative distance", "distance in the plane", "distance out of the plane")
 TEXT_MEASURES = ("rate", "relative rate", "divergence", "top change")
-
-
-@dataclass(frozen=True)
-class Perturbation:
-    """How disturbances at some sites evolve, with intervals over texts.
-
-    Attributes
-    ----------
-    kind : {"noise", "swap"}
-    size : float or None
-        Length of the disturbance relative to the state; None for a whole swap.
-    sites : tuple of str
-        Where the state was disturbed. The next four attributes have one curve for each.
-    distance : tuple of SiteCurve
-        Distance from the undisturbed state at this site and all later ones.
-    relative : tuple of SiteCurve
-        The same in units of the length of the undisturbed state of each text at each site.
-    in_plane, out_of_plane : tuple of SiteCurve
-        The part of the distance in the given plane, and orthogonal to it; empty without a plane.
-    rate, relative_rate : SiteCurve
-        Slope of the logarithm of the distance, and of the relative distance, per step; below zero the disturbance
-        shrinks. NaN where no site follows, or where nothing was disturbed.
-    divergence, top_change : SiteCurve
-        Distance of the distribution of the next word from the undisturbed one in nats, and by how much the probability
-        of the word that was most likely changes; NaN for a model without a head.
-    draws, text_count : int
-    message : str
-        What the numbers are based on.
-    """
-
-    kind: str
-    size: float | None
-    sites: tuple[str, ...]
-    distance: tuple[SiteCurve, ...]
-    relative: tuple[SiteCurve, ...]
-    in_plane: tuple[SiteCurve, ...]
-    out_of_plane: tuple[SiteCurve, ...]
-    rate: SiteCurve
-    relative_rate: SiteCurve
-    divergence: SiteCurve
-    top_change: SiteCurve
-    draws: int
-    text_count: int
-    message: str
-
-    def to_frame(self) -> DataFrame:
-        """Return one row for each measure, disturbed site and site where it is measured."""
-        many = (self.distance, self.relative, self.in_plane, self.out_of_plane)
-        tables = [
-            curve.to_frame().assign(disturbed=site)
-            for curves in many
-            for site, curve in zip(self.sites, curves, strict=bool(curves))
-        ]
-        once = (self.rate, self.relative_rate, self.divergence, self.top_change)
-        tables += [curve.to_frame().assign(disturbed=list(self.sites)) for curve in once]
-        return stack_frames(tables)
 
 
 def perturb(

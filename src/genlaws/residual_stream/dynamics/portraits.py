@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, real
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.models.stream import Stream
 
 MIN_PORTRAIT_SITES = 3  # two tangents, one change of angle
 FULL_CIRCLE_RADIANS = 2.0 * np.pi  # radians
 
 
-@dataclass(frozen=True)
-class Portraits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Portraits(Result):
     """Mean activation of every unit and its gradient.
 
     Attributes
@@ -43,8 +44,8 @@ class Portraits:
         return frame_of({"unit": unit, "site": site, **columns})
 
 
-@dataclass(frozen=True)
-class Rotations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotations(Result):
     """How often the portrait of each unit rotates, counterclockwise counted positive.
 
     Attributes
@@ -70,18 +71,21 @@ class Rotations:
         columns = {"tangent_rotations": self.tangent_rotations, "centered_winding": self.centered_winding}
         return frame_of({"unit": np.arange(self.tangent_rotations.size), **columns})
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
         """Return both counts, mean and standard deviation over units."""
-        lines = [
-            f"{name}: {counts.mean():.2f} ± {counts.std():.2f} (mean and standard deviation over {counts.size} units)"
-            for name, counts in (
-                ("rotations of the tangent", self.tangent_rotations),
-                ("winding about the mean", self.centered_winding),
-            )
+        rows = [
+            Row("rotations of the tangent", spread_of(self.tangent_rotations)),
+            Row("winding about the mean", spread_of(self.centered_winding)),
         ]
-        return "\n".join([*lines, "Negative is clockwise; compare with surrogates before calling it an orbit."])
+        return Summary(rows, ["Negative is clockwise; compare with surrogates before calling it an orbit."])
 
 
+def spread_of(counts: Array) -> str:
+    """Return mean and standard deviation over units in words, because ± is half an interval everywhere else."""
+    return f"{counts.mean():.2f}, standard deviation {counts.std():.2f} over {counts.size} units"
+
+
+@question
 def portraits(source: Stream | ArrayLike) -> Portraits:
     """Return the phase portrait of every unit.
 
@@ -138,6 +142,7 @@ def centered_winding(x: Array, y: Array) -> Array:
     return total_rotations(np.arctan2(y - y.mean(axis=0), x - x.mean(axis=0)))
 
 
+@question
 def rotations(source: Stream | ArrayLike) -> Rotations:
     """Return how often the phase portrait of each unit rotates.
 

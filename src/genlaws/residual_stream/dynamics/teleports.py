@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from torch import nn
 
 from genlaws.core.arguments import Array, real, scalar, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.frames import DataFrame, frame_of
 from genlaws.models.interventions import (
     NO_HEAD,
     OneToken,
@@ -22,90 +19,7 @@ from genlaws.models.interventions import (
     site_number,
 )
 from genlaws.models.stream import Site
-
-
-@dataclass(frozen=True)
-class Teleport:
-    """Paths from the points of a grid, and the path of the text itself.
-
-    Attributes
-    ----------
-    site : str
-        Where the state was replaced.
-    later : tuple of str
-        This site and those after it at which the state is recorded.
-    keep_rest : bool
-        Whether what lies outside the plane was left unchanged.
-    control : array (all sites, axes)
-        Coordinates of the undisturbed text at every site of the model.
-    control_sites : tuple of str
-    coordinates : array (points, later, axes)
-        Coordinates of the teleported states.
-    in_plane, out_of_plane : array (points, later)
-        Distance from the undisturbed state of the same site, in the plane and orthogonal to it.
-    control_norm : array (later,)
-        Length of the undisturbed state.
-    divergence, top_change : array (points,)
-        Distance of the distribution of the next word from the undisturbed one, in nats, and by how much the probability
-        of the word that was most likely changes; NaN for a model without a head.
-    steps_requested, steps : int
-        Over how many sites the movement was to be followed, and was followed.
-    message : str
-        What the numbers are based on.
-    """
-
-    site: str
-    later: tuple[str, ...]
-    keep_rest: bool
-    control: Array
-    control_sites: tuple[str, ...]
-    coordinates: Array
-    in_plane: Array
-    out_of_plane: Array
-    control_norm: Array
-    divergence: Array
-    top_change: Array
-    steps_requested: int
-    steps: int
-    message: str
-
-    @property
-    def distance(self) -> Array:
-        """Distance from the undisturbed state, (points, later)."""
-        return np.hypot(self.in_plane, self.out_of_plane)
-
-    @property
-    def movement(self) -> Array:
-        """Where each point of the grid went in `steps` sites, (points, axes): the arrows of the paper."""
-        return np.asarray(self.coordinates[:, -1] - self.coordinates[:, 0])
-
-    @property
-    def returned(self) -> Array:
-        """Distance in the plane after the last step as a share of the first, (points,); below 1 it came nearer.
-
-        NaN for a point where the state already was.
-        """
-        first, last = self.in_plane[:, 0], self.in_plane[:, -1]
-        return np.divide(last, first, out=np.full_like(last, np.nan), where=first > 0)
-
-    @property
-    def returned_relative(self) -> Array:
-        """The same with distances in units of the undisturbed state's length, which grows from site to site."""
-        return self.returned * float(self.control_norm[0] / self.control_norm[-1])
-
-    def to_frame(self) -> DataFrame:
-        """Return one row for each point of the grid and site."""
-        points, later, axes = self.coordinates.shape
-        flat = self.coordinates.reshape(-1, axes)
-        columns = {
-            "point": np.repeat(np.arange(points), later),
-            "site": np.tile(np.array(self.later, dtype=object), points),
-            **{f"coordinate_{one + 1}": flat[:, one] for one in range(axes)},
-            "in_plane": self.in_plane.ravel(),
-            "out_of_plane": self.out_of_plane.ravel(),
-            "relative_distance": (self.distance / self.control_norm).ravel(),
-        }
-        return frame_of(columns)
+from genlaws.residual_stream.results import Teleport
 
 
 def square_grid(low: float, high: float, count: int = 10) -> Array:

@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number, within
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, finite_mean, jackknife_interval, named
 from genlaws.residual_stream.measures.reducers import StreamReducer, merged_scatter, refuse_texts
+from genlaws.residual_stream.parameters import (
+    TextNumbers,
+)
 
 TEXT_GROUPS = 20  # 19 degrees of freedom: intervals 7 % wider than with infinitely many groups
 MIN_ROWS = 3  # two points always lie on a line
@@ -141,7 +144,7 @@ class UnitReducer(StreamReducer):
         return UnitSums(self.sites, *sums, self.text_count, self.precision)
 
 
-def unit_sums_of(source: Stream | UnitSums, texts: ArrayLike | None = None) -> UnitSums:
+def unit_sums_of(source: Stream | UnitSums, texts: TextNumbers = None) -> UnitSums:
     """Return the sums of a stream; the result of a reducer is returned unchanged."""
     if isinstance(source, UnitSums):
         refuse_texts(texts)
@@ -180,8 +183,8 @@ class CorrelationHistogram:
         return frame_of({**columns, "high": np.tile(self.edges[1:], rows), "share": self.shares.ravel()})
 
 
-@dataclass(frozen=True)
-class UnitCorrelations:
+@dataclass(frozen=True, eq=False, repr=False)
+class UnitCorrelations(Result):
     """Correlation of every unit with itself one site later.
 
     Attributes
@@ -232,7 +235,8 @@ class UnitCorrelations:
         return frame_of(unit_table(self.sites[:-1], {"r": self.r, "low": self.low, "high": self.high}))
 
 
-def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = None) -> UnitCorrelations:
+@question
+def unit_correlations(source: Stream | UnitSums, *, texts: TextNumbers = None) -> UnitCorrelations:
     r"""Return Pearson's r over the texts of every unit between each site and the next.
 
     .. math:: r_l^u = \frac{\sum_b (h_{l,b}-\bar h_l)(h_{l+1,b}-\bar h_{l+1})}
@@ -257,7 +261,7 @@ def unit_correlations(source: Stream | UnitSums, *, texts: ArrayLike | None = No
     constant = sums.constant
     message = _correlation_message(sums, constant)
     names = tuple(site.name for site in sums.sites)
-    curve = SiteCurve("correlation", names[:-1], mean, mean_low, mean_high, sums.text_count, message)
+    curve = SiteCurve.from_arrays("correlation", names[:-1], (mean, mean_low, mean_high), sums.text_count, message)
     return UnitCorrelations(r, low, high, curve, constant, sums.sites, message)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,11 @@ ONE_TEXT = "There is one text only, so the values have no intervals."
 TAIL_PROBABILITY = 0.5 * (1.0 - CONFIDENCE)
 
 
+def no_numbers() -> Array:
+    """Return the empty array that stands for numbers which are in the tables of a result, but not in its JSON."""
+    return np.empty(0)
+
+
 @dataclass(frozen=True)
 class SiteCurve:
     """A quantity at sites, or at steps between them, with 95 % intervals over the texts.
@@ -28,29 +34,61 @@ class SiteCurve:
     labels : tuple of str
         Names of the sites; a step has the name of the site it starts from, an angle between two steps that of the site
         between.
-    value, low, high : array (points,)
-        NaN where there is no value or no interval.
-    count : int
-        Number of texts.
+    estimates : tuple of Estimate
+        One for each label; NaN where there is no value or no interval.
     message : str
         Where and why there is no value or no interval; empty if there is nothing to report.
     """
 
     name: str
     labels: tuple[str, ...]
-    value: Array
-    low: Array
-    high: Array
-    count: int
+    estimates: tuple[Estimate, ...]
     message: str = ""
+
+    @classmethod
+    def from_arrays(
+        cls, name: str, labels: Sequence[str], ends: Iterable[Array], count: int, message: str = ""
+    ) -> SiteCurve:
+        """Return the curve of three arrays: values, and the ends of their intervals over `count` texts."""
+        value, low, high = (end.tolist() for end in ends)
+        rows = zip(value, low, high, strict=True)
+        return cls(name, tuple(labels), tuple(Estimate(*row, count) for row in rows), message)
 
     def __getitem__(self, point: int) -> Estimate:
         """Return the value at one point, with its interval."""
-        return Estimate(float(self.value[point]), float(self.low[point]), float(self.high[point]), self.count)
+        return self.estimates[point]
 
     def __iter__(self) -> Iterator[Estimate]:
         """Yield the value at each point, with its interval."""
-        return map(self.__getitem__, range(len(self.labels)))
+        return iter(self.estimates)
+
+    def __str__(self) -> str:
+        """Return the first and the last number that has a value."""
+        known = [one for one in self.estimates if not math.isnan(one.value)]
+        if not known:
+            return "no value"
+        counted = f" (n = {known[-1].count})" if known[-1].count else ""
+        return f"{str(known[0]).removesuffix(counted)} at first, {known[-1]} at last"
+
+    @property
+    def value(self) -> Array:
+        """Values at the points."""
+        return np.array([one.value for one in self.estimates])
+
+    @property
+    def low(self) -> Array:
+        """Lower ends of the intervals."""
+        return np.array([one.low for one in self.estimates])
+
+    @property
+    def high(self) -> Array:
+        """Upper ends of the intervals."""
+        return np.array([one.high for one in self.estimates])
+
+    @property
+    def count(self) -> int:
+        """Number of texts."""
+        return max((one.count for one in self.estimates), default=0)
 
     def to_frame(self) -> DataFrame:
         """Return one row per point."""
@@ -60,7 +98,7 @@ class SiteCurve:
 
 def mean_curve(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> SiteCurve:
     """Return the means of columns (rows, points) over rows that have a value, with bootstrap intervals over texts."""
-    return SiteCurve(name, tuple(labels), *bootstrap_means(values, texts, seed=seed), int(np.unique(texts).size))
+    return SiteCurve.from_arrays(name, labels, bootstrap_means(values, texts, seed=seed), int(np.unique(texts).size))
 
 
 def curve_of(name: str, labels: Sequence[str], values: Array, texts: Whole, *, seed: int = 0) -> SiteCurve:

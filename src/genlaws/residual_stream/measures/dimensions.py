@@ -8,19 +8,24 @@ mean square, and the participation ratio can show that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
-from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.curves import TAIL_PROBABILITY, SiteCurve, named, sums_by_text
 from genlaws.residual_stream.measures.samples import HALVES, Clouds, RowSample, Sample, SecondMoments
+from genlaws.residual_stream.parameters import (
+    Basis,
+    Normalize,
+    TextNumbers,
+)
 
 DEFAULT_COMPONENTS = (1, 2, 5, 10, 20, 50, 100)
 NO_INTERVALS_FROM_SUMS = "Sums of the texts have no intervals here; they need the states of every text."
@@ -28,8 +33,8 @@ MIN_SPLIT_TEXTS = 4  # two in each half
 GRAM_ROWS_PER_UNIT = 4  # rows per unit from which products of units are cheaper
 
 
-@dataclass(frozen=True)
-class ParticipationRatios:
+@dataclass(frozen=True, eq=False, repr=False)
+class ParticipationRatios(Result):
     r"""Number of directions that share the variance at each site.
 
     Attributes
@@ -55,8 +60,9 @@ class ParticipationRatios:
         return self.curve.to_frame().assign(plain=self.plain)
 
 
+@question
 def participation_ratios(
-    source: Stream | SecondMoments, *, normalize: bool = False, texts: ArrayLike | None = None
+    source: Stream | SecondMoments, *, normalize: Normalize = False, texts: TextNumbers = None
 ) -> ParticipationRatios:
     """Return the participation ratio of the covariance over the texts at every site.
 
@@ -79,9 +85,8 @@ def participation_ratios(
         if not varies:
             constant.append(label)
     message = _dimension_message(clouds, constant, halves=True)
-    value, low, high = (np.array([getattr(row, end) for row in rows]) for end in ("value", "low", "high"))
-    curve = SiteCurve("participation_ratio", clouds.labels, value, low, high, clouds.text_count, message)
-    return ParticipationRatios(curve, np.array(plain))
+    estimates = tuple(replace(row, count=clouds.text_count) for row in rows)
+    return ParticipationRatios(SiteCurve("participation_ratio", clouds.labels, estimates, message), np.array(plain))
 
 
 def _halves_ratio(first: Sample, second: Sample) -> Estimate:
@@ -123,58 +128,67 @@ def _half_width(changes: Array, texts: Whole, parts: int = HALVES) -> Array:
     return np.asarray(float(special.stdtrit(n - parts, 1.0 - TAIL_PROBABILITY)) * error)
 
 
-@dataclass(frozen=True)
-class ExplainedVariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExplainedVariance(Result):
     """Share of the variance over the texts at each site that lies along the first principal components.
 
     Attributes
     ----------
     components : array of int (numbers,)
-    share, low, high : array (sites, numbers)
-        With 95 % intervals over the texts.
-    labels : tuple of str
-        Names of the sites.
+    curves : tuple of SiteCurve
+        The shares along the layers, one curve for each of these numbers.
     basis : {"pooled", "site"}
     held_out : bool
-    count : int
-        Number of texts.
     message : str
     """
 
     components: Whole
-    share: Array
-    low: Array
-    high: Array
-    labels: tuple[str, ...]
+    curves: tuple[SiteCurve, ...]
     basis: str
     held_out: bool
-    count: int
     message: str
+
+    @property
+    def share(self) -> Array:
+        """Shares, (sites, numbers)."""
+        return np.stack([curve.value for curve in self.curves], axis=1)
+
+    @property
+    def low(self) -> Array:
+        """Lower ends of their intervals."""
+        return np.stack([curve.low for curve in self.curves], axis=1)
+
+    @property
+    def high(self) -> Array:
+        """Upper ends of their intervals."""
+        return np.stack([curve.high for curve in self.curves], axis=1)
 
     def curve(self, components: int) -> SiteCurve:
         """Return the shares along the layers for one of the numbers of components."""
         at = np.flatnonzero(self.components == components)
         if not at.size:
             raise InputError(f"components must be one of {self.components.tolist()}; got {components}.")
-        ends = (self.share[:, at[0]], self.low[:, at[0]], self.high[:, at[0]])
-        return SiteCurve(f"explained_variance_{self.basis}", self.labels, *ends, self.count, self.message)
+        return self.curves[int(at[0])]
 
     def to_frame(self) -> DataFrame:
         """Return one row per site and number of components."""
-        sites, numbers = self.share.shape
-        columns = {"site": np.repeat(self.labels, numbers), "components": np.tile(self.components, sites)}
-        ends = {"share": self.share.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
-        return frame_of({"basis": self.basis, **columns, **ends})
+        rows = [
+            {"basis": self.basis, "site": site, "components": number, **interval_columns("share", curve[place])}
+            for place, site in enumerate(self.curves[0].labels)
+            for number, curve in zip(self.components.tolist(), self.curves, strict=True)
+        ]
+        return frame_of(rows).rename(columns={"share_low": "low", "share_high": "high"})
 
 
+@question
 def explained_variance(
     source: Stream | SecondMoments,
-    components: Sequence[int] | None = None,
     *,
-    basis: str = "site",
+    components: Sequence[int] | None = None,
+    basis: Basis = "site",
     held_out: bool = False,
-    normalize: bool = False,
-    texts: ArrayLike | None = None,
+    normalize: Normalize = False,
+    texts: TextNumbers = None,
 ) -> ExplainedVariance:
     r"""Return how much of the variance at each site the first k principal components explain.
 
@@ -206,7 +220,6 @@ def explained_variance(
     eigenvalues, 94 % of the intervals from 400 texts contained what the axes of the halves truly explain, and 92 % from
     100 texts.
     """
-    one_of("basis", basis, ("site", "pooled"))
     clouds = Clouds(source, normalize=normalize, texts=texts)
     counts = _component_counts(components, clouds.unit_count)
     most = int(counts.max())
@@ -224,9 +237,13 @@ def explained_variance(
         else:
             rows.append((missing, missing, missing))
             constant.append(label)
-    share, low, high = (np.stack(ends) for ends in zip(*rows, strict=True))
+    ends = [np.stack(end, axis=1) for end in zip(*rows, strict=True)]
     message = _dimension_message(clouds, constant, most if basis == "site" and not held_out else 0, halves=held_out)
-    return ExplainedVariance(counts, share, low, high, clouds.labels, basis, held_out, clouds.text_count, message)
+    curves = tuple(
+        SiteCurve.from_arrays(f"explained_variance_{basis}", clouds.labels, one, clouds.text_count)
+        for one in zip(*ends, strict=True)
+    )
+    return ExplainedVariance(counts, curves, basis, held_out, message)
 
 
 def _explained_shares(axes: Sequence[Array], samples: Sequence[Sample], counts: Whole) -> tuple[Array, Array, Array]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma
 
-from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number
+from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, question
 from genlaws.core.seeds import generator_of
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.curves import TEXT_BOOTSTRAP_REPLICATES
@@ -29,6 +30,12 @@ from genlaws.residual_stream.measures.estimators import (
     points_of,
     varies,
 )
+from genlaws.residual_stream.parameters import (
+    BaselineChoice,
+    InformationEstimator,
+    Shuffles,
+    Threads,
+)
 
 MAX_REPEATED_SHARE = 0.5  # share of texts that may repeat a value before a variable counts as nearly discrete
 MIN_REPORTED_SHORTFALL_NATS = 0.1  # by which ranks may underestimate a strong dependence
@@ -39,7 +46,6 @@ DISCRETE_EFFECTS = {  # of a nearly discrete variable on each estimate
     "binned": "equal values share a bin",
     "kernel": "KDE overestimates",
 }
-BASELINES = ("shuffle", "none")
 
 
 def nearly_discrete(values: Array) -> Mask:
@@ -134,8 +140,8 @@ def _format_share(chosen: Mask) -> str:
     return "all units" if chosen.all() else f"{np.count_nonzero(chosen)} of {chosen.size} units"
 
 
-@dataclass(frozen=True)
-class Information:
+@dataclass(frozen=True, eq=False, repr=False)
+class Information(Result):
     """Mutual information between successive sites, in nats.
 
     Attributes
@@ -206,15 +212,16 @@ class Information:
         return frame_of(rows)
 
 
+@question
 def mutual_information(
     stream: Stream,
-    estimator: str = "neighbors",
     *,
-    baseline: str = "shuffle",
-    shuffles: int = 4,
+    estimator: InformationEstimator = "neighbors",
+    baseline: BaselineChoice = "shuffle",
+    shuffles: Shuffles = 4,
     units: Sequence[int] | Whole | None = None,
     seed: int | np.random.Generator = 0,
-    jobs: int = 1,
+    jobs: Threads = 1,
 ) -> Information:
     r"""Estimate the mutual information of every unit between every site and the next.
 
@@ -254,23 +261,20 @@ def mutual_information(
     ----------
     :cite:p:`fernando2025`, Figures 1G and 1H, with the kernel estimator.
     """
-    name = one_of("estimator", estimator, ESTIMATORS)
-    wanted = one_of("baseline", baseline, BASELINES)
-    rounds = whole_number("shuffles", shuffles, at_least=1) if wanted == "shuffle" else 0
-    threads = whole_number("jobs", jobs, at_least=1)
+    rounds = shuffles if baseline == "shuffle" else 0
     count = enough_texts(stream.text_count)
     chosen = _chosen_units(units, stream.unit_count)
     generator = generator_of(seed)
     orders = [np.arange(count)] + [generator.permutation(count) for _ in range(rounds)]
     transitions = len(stream.sites) - 1
     tasks = [(t, order) for order in orders for t in range(transitions)]
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda task: _one_transition(stream, name, chosen, *task), tasks))
+    with ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(lambda task: _one_transition(stream, estimator, chosen, *task), tasks))
     real, shuffled = found[:transitions], found[transitions:]
     values = np.stack([one.values for one in real])
     baseline_values = np.array([one.values for one in shuffled]).reshape(rounds, transitions, chosen.size)
     return Information(
-        estimator=name,
+        estimator=estimator,
         sites=stream.sites,
         units=chosen,
         values=values,
@@ -280,7 +284,7 @@ def mutual_information(
         baselines=tuple(_over_shuffles(baseline_values[:, t]) for t in range(transitions)),
         reasons=tuple(
             reason_of(
-                name,
+                estimator,
                 (stream.sites[t].name, stream.sites[t + 1].name),
                 _states_of_transition(stream, t, chosen),
                 values[t],

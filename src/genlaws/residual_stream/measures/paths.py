@@ -6,17 +6,22 @@ Every function takes a `Stream`, or what its reducer returned where the states o
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.correlations import UnitSums, unit_sums_of, unit_table
 from genlaws.residual_stream.measures.curves import ONE_TEXT, SiteCurve, curve_of, jackknife_interval
 from genlaws.residual_stream.measures.reducers import StreamReducer, refuse_texts
+from genlaws.residual_stream.parameters import (
+    Seed,
+    TextNumbers,
+)
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ class PathReducer(StreamReducer):
         return PathScalars(**joined, texts=np.concatenate(self._texts), sites=self.sites)
 
 
-def path_scalars_of(source: Stream | PathScalars, texts: ArrayLike | None = None) -> PathScalars:
+def path_scalars_of(source: Stream | PathScalars, texts: TextNumbers = None) -> PathScalars:
     """Return the lengths and angles of a stream; the result of a reducer is returned unchanged."""
     if isinstance(source, PathScalars):
         refuse_texts(texts)
@@ -140,8 +145,8 @@ def path_scalars_of(source: Stream | PathScalars, texts: ArrayLike | None = None
     return PathReducer().update(source, texts).result()
 
 
-@dataclass(frozen=True)
-class UnitMeans:
+@dataclass(frozen=True, eq=False, repr=False)
+class UnitMeans(Result):
     """Mean activation of every unit at every site.
 
     Attributes
@@ -176,7 +181,8 @@ class UnitMeans:
         return frame_of(table)
 
 
-def unit_means(source: Stream | UnitSums, *, texts: ArrayLike | None = None) -> UnitMeans:
+@question
+def unit_means(source: Stream | UnitSums, *, texts: TextNumbers = None) -> UnitMeans:
     r"""Return :math:`\bar h_l^u = \frac1B\sum_b h_{l,b}^u` and the order of the units by the last of them.
 
     Parameters
@@ -195,8 +201,8 @@ def unit_means(source: Stream | UnitSums, *, texts: ArrayLike | None = None) -> 
     return UnitMeans(mean, low, high, order, sums.sites, sums.text_count, message)
 
 
-@dataclass(frozen=True)
-class PathMeasures:
+@dataclass(frozen=True, eq=False, repr=False)
+class PathMeasures(Result):
     """How the stream moves, averaged over the texts.
 
     Attributes
@@ -226,7 +232,8 @@ class PathMeasures:
         return stack_frames([curve.to_frame() for curve in self.curves])
 
 
-def path_measures(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed: int = 0) -> PathMeasures:
+@question
+def path_measures(source: Stream | PathScalars, *, texts: TextNumbers = None, seed: Seed = 0) -> PathMeasures:
     """Return norms, cosines, speeds and angles along the layers, with bootstrap intervals over the texts.
 
     Parameters
@@ -240,7 +247,7 @@ def path_measures(source: Stream | PathScalars, *, texts: ArrayLike | None = Non
     names = tuple(site.name for site in scalars.sites)
     labels = {"norm": names, "curvature": names[1:-1]}
     measures = ("norm", "cosine", "speed", "relative_speed", "angular_speed", "curvature")
-    curves = {
+    curves: dict[str, Any] = {
         name: curve_of(name, labels.get(name, names[:-1]), getattr(scalars, name), scalars.texts, seed=seed)
         for name in measures
     }

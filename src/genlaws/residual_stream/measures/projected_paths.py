@@ -9,12 +9,17 @@ import numpy as np
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Site, Stream
 from genlaws.residual_stream.measures.samples import Clouds, SecondMoments, root_mean_square_normalized
+from genlaws.residual_stream.parameters import (
+    ComponentCount,
+    Normalize,
+)
 
 
-@dataclass(frozen=True)
-class PooledAxes:
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledAxes(Result):
     """Principal components of the states of all sites and texts about their common mean.
 
     Attributes
@@ -39,6 +44,11 @@ class PooledAxes:
         spanned = self.axes.any(axis=0)
         return PooledAxes(self.center, self.axes[:, spanned], self.share[spanned], self.normalized)
 
+    def to_frame(self) -> DataFrame:
+        """Return one row per unit: its center, and its weight in each component."""
+        weights = {f"component_{k + 1}": self.axes[:, k] for k in range(self.axes.shape[1])}
+        return frame_of({"unit": np.arange(self.center.size), "center": self.center, **weights})
+
     def coordinates(self, stream: Stream) -> Array:
         """Return the states along the axes, (texts, sites, components)."""
         if self.center.size != stream.unit_count:
@@ -51,7 +61,13 @@ class PooledAxes:
         return found
 
 
-def pooled_axes(source: Stream | SecondMoments, components: int = 2, *, normalize: bool = False) -> PooledAxes:
+NO_AXES = PooledAxes(np.empty(0), np.empty((0, 0)), np.empty(0))
+
+
+@question
+def pooled_axes(
+    source: Stream | SecondMoments, *, components: ComponentCount = 2, normalize: Normalize = False
+) -> PooledAxes:
     """Return the principal components of all sites pooled.
 
     Parameters
@@ -78,8 +94,8 @@ def pooled_axes(source: Stream | SecondMoments, components: int = 2, *, normaliz
     return PooledAxes(pool.mean, axes, share, normalized)
 
 
-@dataclass(frozen=True)
-class Paths:
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths(Result):
     """Coordinates of every text at every site.
 
     Attributes
@@ -107,7 +123,10 @@ class Paths:
         return frame_of({**columns, **{f"component_{k + 1}": flat[:, k] for k in range(components)}})
 
 
-def paths(stream: Stream, components: int = 2, *, normalize: bool = False, axes: PooledAxes | None = None) -> Paths:
+@question
+def paths(
+    stream: Stream, *, components: ComponentCount = 2, normalize: Normalize = False, axes: PooledAxes | None = None
+) -> Paths:
     """Return the paths of the texts along pooled principal components.
 
     Parameters
@@ -119,5 +138,5 @@ def paths(stream: Stream, components: int = 2, *, normalize: bool = False, axes:
     axes : PooledAxes, optional
         Axes found elsewhere, such as in more texts; `components` and `normalize` are then theirs.
     """
-    found = pooled_axes(stream, components, normalize=normalize) if axes is None else axes
+    found = pooled_axes(stream, components=components, normalize=normalize) if axes is None else axes
     return Paths(found.coordinates(stream), found, stream.sites)

@@ -230,7 +230,7 @@ def explained_shares(
     message = (
         f"The states of the test texts do not vary at {named(empty)}, so there is no value there." if empty else ""
     )
-    curve = SiteCurve(name, labels, value[:-1], low[:-1], high[:-1], n, message)
+    curve = SiteCurve.from_arrays(name, labels, (value[:-1], low[:-1], high[:-1]), n, message)
     return curve, Estimate(float(value[-1]), float(low[-1]), float(high[-1]), n)
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array
 from genlaws.core.estimate import Estimate
 from genlaws.core.frames import DataFrame, stack_frames
+from genlaws.core.result import Result, question
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.measures.curves import SiteCurve, curve_of, finite_mean, mean_curve
 from genlaws.residual_stream.measures.paths import PathScalars, path_scalars_of
+from genlaws.residual_stream.parameters import (
+    Seed,
+    TextNumbers,
+)
 
 WRITE_MEASURES = ("size", "relative_size", "cosine", "share_along")
 
@@ -34,8 +39,8 @@ class WriteMeasures:
     share_along: Estimate
 
 
-@dataclass(frozen=True)
-class Writes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Writes(Result):
     r"""Writes :math:`s_l` to the stream :math:`h_l`, step by step and by the part that writes.
 
     Attributes
@@ -74,7 +79,8 @@ class Writes:
         return table
 
 
-def writes(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed: int = 0) -> Writes:
+@question
+def writes(source: Stream | PathScalars, *, texts: TextNumbers = None, seed: Seed = 0) -> Writes:
     """Compare the writes of attention and MLP, with bootstrap intervals over the texts.
 
     Parameters
@@ -89,7 +95,7 @@ def writes(source: Stream | PathScalars, *, texts: ArrayLike | None = None, seed
     labels = tuple(site.name for site in scalars.sites[:-1])
     cosine = scalars.write_cosine
     values = dict(zip(WRITE_MEASURES, (scalars.speed, scalars.relative_speed, cosine, cosine**2), strict=True))
-    curves = {
+    curves: dict[str, Any] = {
         name: curve_of(f"write {name}", labels, value, scalars.texts, seed=seed) for name, value in values.items()
     }
     steps = {place: [one == place for one in places] for place in places}

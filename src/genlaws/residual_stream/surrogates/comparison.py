@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import Array, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
+from genlaws.core.plain import UNWRITTEN
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import name_in_seed
 from genlaws.models.stream import Stream
 from genlaws.residual_stream.dynamics.portraits import portraits, tangent_rotations
+from genlaws.residual_stream.measures.curves import no_numbers
+from genlaws.residual_stream.parameters import (
+    Draws,
+    Seed,
+)
 from genlaws.residual_stream.surrogates.kinds import SUPPLIED_SURROGATES, SURROGATES
 
 DEFAULT_SURROGATES = ("random walk", "phase-randomized", "layer shuffle", "basis rotation")
@@ -29,8 +36,6 @@ class SurrogateComparison:
     Attributes
     ----------
     observed : array
-    draws : array, one more axis in front
-        Values under the surrogate.
     mean, standard_deviation : arrays
         Of the draws; the deviation is NaN for a single draw.
     z_score : array
@@ -39,18 +44,22 @@ class SurrogateComparison:
     p_value : array
         (1 + k)/(1 + n) with k of the n draws at least as far from the common mean of all n + 1 values as the observed
         one: two-sided, and exact where the stream is one more draw.
+    draw_count : int
+    draws : array, one more axis in front
+        Values under the surrogate.
     """
 
     observed: Array
-    draws: Array
     mean: Array
     standard_deviation: Array
     z_score: Array
     p_value: Array
+    draw_count: int
+    draws: Array = field(default_factory=no_numbers, kw_only=True, metadata=UNWRITTEN)
 
 
-@dataclass(frozen=True)
-class SurrogateTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class SurrogateTest(Result):
     """A statistic of a stream against several surrogates.
 
     Attributes
@@ -86,38 +95,39 @@ class SurrogateTest:
                     "surrogate_sd": one.standard_deviation.ravel(),
                     "z_score": one.z_score.ravel(),
                     "p_value": one.p_value.ravel(),
-                    "draws": len(one.draws),
+                    "draws": one.draw_count,
                 }
             )
             for name, one in self.against.items()
         ]
         return stack_frames(tables)
 
-    def __str__(self) -> str:
-        """Return one line per surrogate; for many entries, that of their mean and how many stand out."""
+    def summary(self) -> Summary:
+        """Return one row per surrogate; for many entries, that of their mean and how many stand out."""
         shown = self if self.observed.size == 1 else self.of_mean()
-        width = max(len(name) for name in self.against)
         of = "" if self.observed.size == 1 else f" (mean of {self.observed.size})"
-        lines = [f"observed {float(shown.observed.ravel()[0]):.4g}{of}"]
+        rows = [Row("observed", f"{float(shown.observed.ravel()[0]):.4g}{of}")]
         for name, one in shown.against.items():
             mean, sd, z, p = (
                 float(value.ravel()[0]) for value in (one.mean, one.standard_deviation, one.z_score, one.p_value)
             )
             share = float((self.against[name].p_value <= SURROGATE_SIGNIFICANCE_LEVEL).mean())
             alone = f", {share:.0%} of single entries with p ≤ {SURROGATE_SIGNIFICANCE_LEVEL}" if of else ""
-            lines.append(
-                f"{name:<{width}}  {mean:.4g} ± {sd:.2g}  z = {z:.2f}  p = {p:.2g} (n = {len(one.draws)}){alone}"
+            text = (
+                f"mean {mean:.4g}, standard deviation {sd:.2g}, z = {z:.2f}, p = {p:.2g} (n = {one.draw_count}){alone}"
             )
-        return "\n".join(lines)
+            rows.append(Row(name, text))
+        return Summary(rows)
 
 
+@question
 def against_surrogates(
     stream: Stream,
     statistic: Callable[[Stream], ArrayLike],
-    surrogates: Sequence[str] = DEFAULT_SURROGATES,
     *,
-    draws: int = 200,
-    seed: int,
+    surrogates: Sequence[str] = DEFAULT_SURROGATES,
+    draws: Draws = 200,
+    seed: Seed,
     supplied: Mapping[str, Stream | Sequence[Stream]] | None = None,
     labels: Sequence[str] = (),
 ) -> SurrogateTest:
@@ -142,7 +152,6 @@ def against_surrogates(
         alone has no spread: its value is shown, its z-score is NaN and its p-value 1.
     labels : names of the entries of the statistic, optional
     """
-    draws, seed = whole_number("draws", draws, at_least=2), whole_number("seed", seed)
     given = _supplied_streams(supplied or {})
     _check_names(surrogates, given)
     observed = np.asarray(statistic(stream), dtype=np.float64)
@@ -197,7 +206,8 @@ def compare(observed: Array, draws: Array) -> SurrogateComparison:
     far = np.abs(draws - center) >= np.abs(observed - center) - rounding
     p = (1.0 + far.sum(axis=0)) / (1.0 + count)
     valid = np.isfinite(observed) & np.isfinite(mean)
-    return SurrogateComparison(observed, draws, mean, spread, np.asarray(z), np.asarray(np.where(valid, p, np.nan)))
+    p_value = np.asarray(np.where(valid, p, np.nan))
+    return SurrogateComparison(observed, mean, spread, np.asarray(z), p_value, count, draws=draws)
 
 
 def _surrogate_value(statistic: Callable[[Stream], ArrayLike], stream: Stream, observed: Array, name: str) -> Array:

@@ -137,10 +137,10 @@ def path_share_curve(stream: Stream, texts: Whole) -> SiteCurve:
     labels = tuple(str(k + 1) for k in range(whole.size))
     missing = np.full(whole.size, np.nan)
     if counts.size == 1:
-        return SiteCurve("shares", labels, whole, missing, missing, 1, ONE_TEXT)
+        return SiteCurve.from_arrays("shares", labels, (whole, missing, missing), 1, ONE_TEXT)
     rest = (counts.sum() - counts)[:, None, None]
     left_out = np.stack([path_shares_of(path) for path in (sums.sum(axis=0) - sums) / rest])
-    return SiteCurve("shares", labels, whole, *jackknife_interval(whole, left_out), int(names.size))
+    return SiteCurve.from_arrays("shares", labels, (whole, *jackknife_interval(whole, left_out)), int(names.size))
 
 
 def path_shares_of(path: Array) -> Array:
@@ -162,10 +162,10 @@ def rotation_curve(stream: Stream) -> SiteCurve:
     half = NORMAL * rotations.std(axis=1, ddof=1) / np.sqrt(rotations.shape[1])
     mean = rotations.mean(axis=1)
     labels = tuple(site.name for site in stream.sites[1:-1])
-    return SiteCurve("rotations", labels, mean, mean - half, mean + half, rotations.shape[1])
+    return SiteCurve.from_arrays("rotations", labels, (mean, mean - half, mean + half), rotations.shape[1])
 
 
 def _root_mean_square(name: str, labels: tuple[str, ...], lengths: Array, scalars: PathScalars, seed: int) -> SiteCurve:
     squares = curve_of(name, labels, lengths**2, scalars.texts, seed=seed)
-    value, low, high = (np.sqrt(np.maximum(one, 0.0)) for one in (squares.value, squares.low, squares.high))
-    return replace(squares, value=value, low=low, high=high)
+    ends = (np.sqrt(np.maximum(one, 0.0)) for one in (squares.value, squares.low, squares.high))
+    return SiteCurve.from_arrays(name, labels, ends, squares.count, squares.message)
