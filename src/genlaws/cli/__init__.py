@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from traceback import walk_tb
 
-from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.errors import ConvergenceError, InputError, StoppedError
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 LONG_WORDS = re.compile(r"(\S{80})\S{160,}")  # of an error message, longer than any path in use
@@ -92,7 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = EXIT_FAILED
     except OSError as error:
         code = _print_error(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
-    except KeyboardInterrupt as stopped:
+    except (KeyboardInterrupt, StoppedError) as stopped:
         code = _print_error(str(stopped) or "Stopped.", EXIT_INTERRUPTED)
     return code
 

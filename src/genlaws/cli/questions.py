@@ -8,7 +8,7 @@ grid, ``2,4,10`` or ``0.1:100:30:log``; the answer is then over all combinations
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -51,7 +51,8 @@ def command_of(
     question : callable
         Made with :func:`~genlaws.core.result.question`, or one that chooses between such questions.
     adapters : callables
-        Made with `fills`. An option that both the question and an adapter have goes to both.
+        Made with `fills`. An option that both the question and an adapter have goes to both, and ``out`` to an adapter
+        that finds earlier work there.
     about : str
         More sentences for the help of the command.
     resumes : bool
@@ -63,6 +64,7 @@ def command_of(
     own = {name: one for name, one in parameters.items() if name not in {*filled, RUNNING}}
     options = {name: one for adapter in adapters for name, one in _parameters(adapter).items()}
     options |= {name: _option(one, described.get(name)) for name, one in own.items()}
+    shared = _shared(resumes)
 
     def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the question for the options given; those left out have their default."""
@@ -74,7 +76,7 @@ def command_of(
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out, jobs = given.pop("json", False), given.pop("out", None), given.pop("jobs", 1)
+        json, out, jobs = given.pop("json", False), given.get("out"), given.pop("jobs", 1)
         check_out(out)
         values = arguments(given)
         with ExitStack() as stack:
@@ -84,7 +86,8 @@ def command_of(
             found = question(**values)
         show(found, json=json, out=out)
 
-    signature = inspect.Signature(sorted([*_keyword_only(options), *_shared(resumes)], key=lambda one: one.kind))
+    own_options = [one for name, one in options.items() if name not in {one.name for one in shared}]
+    signature = inspect.Signature(sorted([*_keyword_only(own_options), *shared], key=lambda one: one.kind))
     command.__name__ = question.__name__
     command.__doc__ = _help(question, about, any(one.several for one in described.values()))
     command.__signature__ = signature  # type: ignore[attr-defined]
@@ -104,10 +107,10 @@ def _call(adapter: Adapter, given: Mapping[str, Any]) -> dict[str, Any]:
     return adapter(*bound.args, **bound.kwargs)
 
 
-def _keyword_only(options: Mapping[str, inspect.Parameter]) -> list[inspect.Parameter]:
+def _keyword_only(options: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return options as keywords, but for those that an adapter takes by place."""
     by_place = inspect.Parameter.POSITIONAL_ONLY
-    return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options.values()]
+    return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options]
 
 
 def _shared(resumes: bool) -> list[inspect.Parameter]:

@@ -36,7 +36,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
-RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
+RUNNING = ("running", "checkpoint", "store")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
 
@@ -289,9 +289,10 @@ def recorded(value: Any) -> Any:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
     if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
         return to_plain(value)
+    if is_dataclass(value) and not isinstance(value, type) and "__str__" in vars(type(value)):
+        return str(value)
+    if hasattr(value, "call_parts"):
+        return {key: recorded(part) for key, part in value.call_parts().items()}
     if is_dataclass(value) and not isinstance(value, type):
-        if "__str__" in vars(type(value)):
-            return str(value)
-        parts = value.call_parts() if hasattr(value, "call_parts") else parts_of(value)
-        return {key: recorded(part) for key, part in parts.items()}
+        return {key: recorded(part) for key, part in parts_of(value).items()}
     return getattr(value, "__name__", type(value).__name__)

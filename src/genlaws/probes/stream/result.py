@@ -14,7 +14,8 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED, LayerMeasurements
+from genlaws.probes.layers.embeddings import AS_LOADED, LayerMeasurements
+from genlaws.probes.parameters import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import (
     HOLM_LEVEL,
     TESTS,
