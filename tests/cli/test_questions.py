@@ -16,7 +16,7 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
 from golden.inputs import working_folder
 
-PACKAGES = ("rules_facts", "semanticity", "relations")
+PACKAGES = ("rules_facts", "semanticity", "relations", "probes")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -30,13 +30,14 @@ DATA_BY_PLACE = {
     ("sample_ratio", "generalization_error"),
     ("parameters", "errors"),
     ("dimensions", "means", "standard_errors"),
+    ("item_counts", "successes", "trial_counts"),
 }
 EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _files_of_the_calls():
-    with working_folder(with_model=False):
+    with working_folder(with_model=True):
         yield
 
 
@@ -51,6 +52,9 @@ def assert_same(again: object, found: object) -> None:
     if is_dataclass(found):
         assert type(again) is type(found)
         assert_same(tuple(parts_of(again).values()), tuple(parts_of(found).values()))
+    elif isinstance(found, dict):
+        assert list(again) == list(found)
+        assert_same(tuple(again.values()), tuple(found.values()))
     elif isinstance(found, tuple):
         for one, other in zip(again, found, strict=True):
             assert_same(one, other)

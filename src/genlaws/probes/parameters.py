@@ -16,9 +16,8 @@ from genlaws.core.parameters import Parameter
 from genlaws.models.interface import MODES
 from genlaws.probes.domains import DOMAINS, Domain
 from genlaws.probes.store import ReplyStore
-from genlaws.probes.templates import Template
+from genlaws.probes.templates import Template, VisionTemplate
 from genlaws.probes.trials import MAX_TRIALS
-from genlaws.probes.vision.templates import VisionTemplate
 from genlaws.semanticity.measurement.stimuli import Compare
 from genlaws.semanticity.theory.finite_sets import TIES
 from genlaws.semanticity.theory.similarity import SHAPES

@@ -42,10 +42,9 @@ from genlaws.probes.parameters import (
 )
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.store import ReplyStore
-from genlaws.probes.templates import Template, prompt_of, template_of
+from genlaws.probes.templates import Template, VisionTemplate, prompt_of, template_of, vision_template_of
 from genlaws.probes.trials import MAX_TRIALS, TRIAL_KINDS, ProbeTrial, draw_resolution_trials, draw_trials
 from genlaws.probes.vision.scenes import VisionTrial, draw_vision_resolution_trials, draw_vision_trials
-from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
 PICTURE_UNITS = {"shapes": "pixels", "colors": "degrees", "squares": "pixels"}
 DEFAULT_ITEM_COUNTS = (2, 4, 8, 16)
@@ -223,7 +222,7 @@ def plan_probe(
 def plans_of(template: TemplateChoice, task: str, items: Items, trials: int, **rest: Any) -> list[Plan]:
     """Return the plan of the same trials for each of several templates; the rest is as in `plan_probe`."""
     named = template.split(",") if isinstance(template, str) else template
-    every = list(named) if isinstance(named, list | tuple) else [named]
+    every: list[Any] = list(named) if isinstance(named, list | tuple) else [named]
     sources = [one.strip() if isinstance(one, str) else one for one in every]
     plans = [plan_probe(task, items, trials, template=one, **rest) for one in sources]
     found = [plan.template.name for plan in plans]

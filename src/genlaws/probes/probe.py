@@ -23,7 +23,6 @@ from genlaws.probes import encoders
 from genlaws.probes import layers as layer_modules
 from genlaws.probes.asking import AskingReport, StreamingModel, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of
-from genlaws.probes.distances import DistanceCurve, distance_curve
 from genlaws.probes.layers.embeddings import Encoder
 from genlaws.probes.layers.results import LayerTests
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials, recorded
@@ -46,7 +45,7 @@ from genlaws.probes.parameters import (
     Trials,
 )
 from genlaws.probes.plan import Example, Plan, plans_of, timed_workload
-from genlaws.probes.rates import Rates, TrialRates, above_chance, rates_of
+from genlaws.probes.rates import DistanceCurve, Rates, TrialRates, above_chance, distance_curve, rates_of
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.store import ReplyStore
 
@@ -338,15 +337,15 @@ def probe_model(
     chosen = {"anchors": anchors, "half_separations": half_separations, "shifts": shifts, "seed": seed}
     plans = plans_of(template, task, items, trials, **chosen)
     pictures = plans[0].pictures
-    if layers and (pictures or not (isinstance(model, LocalModel | str) or hasattr(model, "network"))):
-        raise InputError("layers must be left out: they are read from a language model on this machine.")
     source = model
     if isinstance(model, str):
         source = LocalModel(model, batch_size=batch_size, max_tokens=max_tokens, seed=seed)
-    probed = source.load(pictures) if isinstance(source, LocalModel) else source
-    how = mode or ("text" if isinstance(probed, StreamingModel) else "probability")
+    if layers and (pictures or not (isinstance(source, LocalModel) or hasattr(source, "network"))):
+        raise InputError("layers must be left out: they are read from a language model on this machine.")
     if picture_folder is not None:
         plans[0].save_pictures(picture_folder)
+    probed: Any = source.load(pictures) if isinstance(source, LocalModel) else source
+    how = mode or ("text" if isinstance(probed, StreamingModel) else "probability")
     with ExitStack() as stack:
         opened = ReplyStore(store) if isinstance(store, str | os.PathLike) else store
         if opened is not None and opened is not store:
@@ -369,13 +368,12 @@ def probe_model(
         if one.rates.failure:
             shown.note(f"{one.template}: {one.rates.failure}")
     if layers:
-        measured = (
-            layer_modules.tests.layer_tests(
-                probed, domain=task, template=plan.template, trial_count=layer_trials, seed=seed, running=shown
-            )
-            for plan in plans
-        )
-        results = [replace(one, layers=found) for one, found in zip(results, measured, strict=True)]
+        measured: dict[str, Any] = {"domain": task, "trial_count": layer_trials, "seed": seed, "running": shown}
+        read = layer_modules.tests.layer_tests
+        results = [
+            replace(one, layers=read(probed, template=plan.template, **measured))  # type: ignore[arg-type]  # of words
+            for one, plan in zip(results, plans, strict=True)
+        ]
     return ProbeResult(probed.name, task, plans[0].unit, how, seed, tuple(results))
 
 

@@ -2,6 +2,5 @@
 
 from genlaws.report.measurement import measurement_page
 from genlaws.report.movie import embedding_movie
-from genlaws.report.probe import probe_page
 
-__all__ = ["embedding_movie", "measurement_page", "probe_page"]
+__all__ = ["embedding_movie", "measurement_page"]

@@ -188,10 +188,9 @@ def probe_or_measure(
     _refuse({"pooling": pooling, "phrase": phrase}, "prompts; they belong to mode embedding")
     prompts |= {"task": task, "trials": trials, "anchors": anchors, "max_tokens": max_tokens, "seed": seed}
     if dry_run:
-        how = mode or MODES[isinstance(model, ServerModel)]
-        return probes.preview_probe(mode=how, **prompts)
-    how_many = {"layers": layers, "layer_trials": layer_trials, "batch_size": batch_size}
-    return probes.probe_model(model, mode=mode, store=store, running=running, **how_many, **prompts)
+        return probes.preview_probe(mode=mode or MODES[isinstance(model, ServerModel)], **prompts)
+    prompts |= {"layers": layers, "layer_trials": layer_trials, "batch_size": batch_size}
+    return probes.probe_model(model, mode=mode, store=store, running=running, **prompts)
 
 
 def _refuse(options: dict[str, Any], where: str) -> None:

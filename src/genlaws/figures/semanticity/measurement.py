@@ -135,8 +135,7 @@ def _draw_measured_point(axes: Axes, measured: Measurement) -> None:
 def encoder_pictures(found: LayerMeasurements) -> dict[str, Figure]:
     """Return the pictures of the layers, and of the one that generalizes best."""
     best = found.measurements[found.layers.index(found.best)]
-    drawn = {"layers": draw_encoder(found), "profile": draw_profile(best)}
-    return drawn if best.front is None else drawn | {"front": draw_empirical_front(best)}
+    return {"layers": draw_encoder(found), "profile": draw_profile(best), "front": draw_empirical_front(best)}
 
 
 def draw_encoder(found: LayerMeasurements) -> Figure:

@@ -180,8 +180,8 @@ def measure_layers(
     wanted = (CONTROLS if hasattr(encoder, "with_random_weights") else CONTROLS[:1]) if control is None else control
     fresh = _untrained(encoder, seed) if UNTRAINED in wanted else None
     rows = _rows(encoder, stimuli, names, center)
-    common = {"similarity": similarity, "items": items, "ties": ties, "intervals": intervals, "fronts": fronts}
-    common["seed"] = seed
+    common: dict[str, Any] = {"similarity": similarity, "items": items, "ties": ties, "intervals": intervals}
+    common |= {"fronts": fronts, "seed": seed}
     shown = checked_running(running)
     shown.start((1 + len(set(wanted))) * len(names), f"layers, {stimuli.name}")
 
