@@ -121,7 +121,7 @@ def test_exact_probabilities_give_the_planted_values_back(template):
         assert one.value == pytest.approx(value, rel=1e-4)
         assert one.high - one.low < 1e-3 * value
     assert [one.value for one in found.position_effects] == pytest.approx(effects[1:], abs=1e-4)
-    assert str(found).startswith(f"resolution  {found.resolution} years\nshape       exponential\n")
+    assert str(found).startswith("resolution ε  75 years  scale of the exponential similarity")
     assert found.to_frame()["parameter"].tolist() == [*PLANTED, "position[2]", "position[3]", "position[4]"]
 
 
@@ -191,7 +191,8 @@ def test_guessing_determines_no_resolution(settings):
     found = fit_resolution(answered(requested(9), **settings), shapes="exponential", position_effects=False)
     assert not found.determined
     assert "do not follow the distances beyond chance" in found.message
-    assert str(found).startswith("resolution  not determined\nThe answers do not follow")
+    assert str(found).startswith("resolution ε  not determined\nabove chance  ")
+    assert "The answers do not follow the distances beyond chance" in str(found)
 
 
 def test_a_perfect_model_has_a_resolution_without_lower_limit():

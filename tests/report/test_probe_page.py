@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, format_estimate, format_percent
 from genlaws.models.interface import Reply
 from genlaws.probes.layers.results import LayerTest, LayerTests, StateComparison
 from genlaws.probes.plan import plan_probe
@@ -13,7 +13,7 @@ from genlaws.probes.probe import ProbeResult, run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.vision import pictures
 from genlaws.render.html import escaped, quoted
-from genlaws.report.probe import format_estimate, percent, probe_page
+from genlaws.report.probe import probe_page
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -107,7 +107,7 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
     for one in planted.rates.rates:
         if one.kind != "resolution":
             assert format_estimate(one.best) in page.said
-        assert percent(one.first) in page.said
+        assert format_percent(one.first) in page.said
     assert f"p = {fall.tests[0].p_value:.2g}" in page.said
     assert fall.message in page.said
     assert "someone/a <b> & c [float32]" in page.said
@@ -120,7 +120,9 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
 
 def test_a_guesser_gets_no_resolution(guessing, read_page):
     page = read_page(page_of(guessing))
-    assert "resolution ε not determined The answers do not follow the distances" in page.said
+    assert "resolution ε not determined" in page.said
+    assert guessing.resolution.message.startswith("The answers do not follow the distances")
+    assert guessing.resolution.message in page.said
     assert "similarity of distant things" not in page.said
     assert "no line, as no resolution is determined" in page.said
     assert "c = 1 is guessing, and lies in the interval of c." in page.said
@@ -139,7 +141,7 @@ def test_what_a_model_says_is_shown_and_does_nothing(hostile, read_page):
     assert "img" not in page.tags
     assert page.said.count(ATTACK) >= len(hostile.unread) + 3  # replies, the reason, the model and the task
     assert f"{ATTACK}a�b�c�d" in page.said
-    assert percent(hostile.rates.unparsed) in page.said
+    assert format_percent(hostile.rates.unparsed) in page.said
     assert f"{hostile.rates.failed} of {hostile.trial_count}" in page.said
     assert "Replies that could not be read" in page.said
 
@@ -190,7 +192,8 @@ def test_a_probe_without_any_reply_still_has_its_page(read_page):
     number = silent.trial_count
     assert f"failed {number} of {number}" in page.said
     assert f"{number} The server did not answer." in page.said
-    assert "resolution ε not determined No trial of" in page.said
+    assert "resolution ε not determined" in page.said
+    assert "No trial of similarity or resolution got a reply." in page.said
 
 
 @pytest.mark.parametrize(
@@ -210,9 +213,9 @@ def test_estimates_are_said_with_their_interval(given, words):
 
 
 def test_a_share_is_said_in_per_cent():
-    assert percent(Estimate(0.125, 0.1, 0.2, 40)) == "12.5 % [10.0, 20.0]"
-    assert percent(Estimate(0.5)) == "50.0 %"
-    assert percent(Estimate(np.nan)) == "–"
+    assert format_percent(Estimate(0.125, 0.1, 0.2, 40)) == "12.5 % [10.0, 20.0]"
+    assert format_percent(Estimate(0.5)) == "50.0 %"
+    assert format_percent(Estimate(np.nan)) == "–"
 
 
 def test_long_texts_are_cut_and_say_so():

@@ -18,7 +18,7 @@ from scipy import optimize, special, stats
 
 from genlaws.core.arguments import Array, non_negative, positive, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import CONFIDENCE, Estimate, wilson_interval
+from genlaws.core.estimate import CONFIDENCE, Estimate, format_estimate, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.probes.outcomes import RecordedTrials
@@ -257,11 +257,17 @@ class Collapse(Result):
         """Return the constant, the exponent and what they can be trusted for."""
         if not self.laws:
             return Summary(sentences=(self.message,))
+        fitted = f"identification of n items falls as c/n, fitted from {self.from_items} items on; 1 is guessing"
+        limit, exponent = format_estimate(self.limit), format_estimate(self.exponent)
         rows = [
-            Row("1/n constant", str(self.constant), f"from {self.from_items} items on"),
-            Row("by the law of n items", str(self.limit)),
-            Row("exponent", str(self.exponent), "1 for c/n, 0 for no collapse"),
+            Row("1/n constant c", format_estimate(self.constant), fitted),
+            Row("c by the law of n items", limit, "what n times identification tends to for many items"),
+            Row("exponent", exponent, "of a power law instead of c/n; 1 for c/n, 0 for no collapse"),
         ]
+        for test in self.tests:
+            if test.restricted == INVERSE_LAW:
+                meaning = "chance that a power law fits this much better if c/n holds; small is evidence against c/n"
+                rows.append(Row("test of c/n", f"p = {test.p_value:.2g}", meaning))
         return Summary(rows, (self.message,))
 
 

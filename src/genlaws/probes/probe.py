@@ -13,7 +13,7 @@ import numpy as np
 from genlaws import models
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import ConvergenceError, InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, format_estimate
 from genlaws.core.frames import DataFrame, stack_frames
 from genlaws.core.plain import UNWRITTEN
 from genlaws.core.result import Result, Row, Summary, question, text_table
@@ -45,13 +45,12 @@ from genlaws.probes.parameters import (
     Trials,
 )
 from genlaws.probes.plan import Example, Plan, plans_of, timed_workload
-from genlaws.probes.rates import DistanceCurve, Rates, TrialRates, above_chance, distance_curve, rates_of
+from genlaws.probes.rates import TEST_LABELS, DistanceCurve, TrialRates, above_chance, distance_curve, rates_of
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.store import ReplyStore
 
 SMOOTH_SHAPES = ("exponential", "gaussian", "power-law")  # shapes whose fits take seconds
 MAX_EXAMPLES = 3
-TEST_SYMBOLS = {"similarity": "generalization p_S", "identification": "identification p_I"}
 RETRY_NOTE = "The same command with the same --out repeats only these prompts."
 REREADING_NOTE = (
     "This model cannot continue from a cached prompt, so the prompt is read again for each answer and each new word: "
@@ -177,15 +176,10 @@ class TemplateResult:
             table.insert(0, "template", self.template)
         return tables
 
-    def rows(self, label: str) -> list[Row]:
-        """Return the fitted numbers, with the template before each name where there are several."""
-        fit, fall = self.resolution, self.collapse
-        rows = list(fit.summary().rows)
-        if fall.laws:
-            rows += [Row("1/n constant", str(fall.constant)), Row("by the law of n items", str(fall.limit))]
-        rows.append(Row("unread replies", str(self.rates.unparsed)))
-        rows += [Row("above chance", str(self.above_chance))] * bool(label)
-        return [replace(row, label=f"{label}{row.label}") for row in rows]
+    def rows(self) -> list[Row]:
+        """Return the fitted numbers, and how often replies were lost or unread."""
+        above = Row("above chance, all trials", format_estimate(self.above_chance), "likewise, over every test")
+        return [*self.resolution.summary().rows, above, *self.collapse.summary().rows, *self.rates.rows()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,18 +217,20 @@ class ProbeResult(Result):
     def summary(self) -> Summary:
         """Return both tests by number of items, the fits, and what they can be trusted for."""
         several = len(self.templates) > 1
-        tables, rows, sentences, failures = [_rates_table(self.templates)], [], [], []
+        cells = [("template", "items", *TEST_LABELS.values(), "chance")]
+        cells += [(one.template, *row) for one in self.templates for row in one.rates.both_tests()]
+        tables, rows, sentences, failures = [text_table(cells)], [], [], []
         for one in self.templates:
             label = f"{one.template}: " if several else ""
-            rows += one.rows(label)
+            rows += [Row(f"{label}{row.label}", row.value, "" if several else row.meaning) for row in one.rows()]
             tables += [str(one.layers)] if one.layers is not None else []
             found = (one.resolution.message, one.collapse.message, str(one.asking or ""))
             sentences += [f"{label}{sentence}" for sentence in found if sentence]
             failures += [f"Attention: {label}{one.rates.failure} {RETRY_NOTE}"] if one.rates.failure else []
         if several:
             sentences.append(
-                f"{self.ordered[0].template} does best; its interval does not account for the choice among "
-                f"{len(self.templates)} templates."
+                f"{self.ordered[0].template} is the furthest above chance; its interval does not account for the "
+                f"choice among {len(self.templates)} templates."
             )
         return Summary(rows, sentences, table="\n\n".join(tables), headline=failures)
 
@@ -247,20 +243,6 @@ class ProbeResult(Result):
         every = [one.tables() for one in self.templates]
         names = dict.fromkeys(name for one in every for name in one)
         return {name: stack_frames(one[name] for one in every if name in one) for name in names}
-
-
-def _rates_table(templates: Sequence[TemplateResult]) -> str:
-    """Return both tests by template and number of items."""
-    cells = [("template", "items", *TEST_SYMBOLS.values(), "chance")]
-    for one in templates:
-        by_count: dict[int, dict[str, Rates]] = {}
-        for rates in one.rates.rates:
-            if rates.kind in TEST_SYMBOLS:
-                by_count.setdefault(rates.item_count, {})[rates.kind] = rates
-        for count, tests in sorted(by_count.items()):
-            both = (str(tests[kind].best) if kind in tests else "" for kind in TEST_SYMBOLS)
-            cells.append((one.template, str(count), *both, f"{1 / count:.3f}"))
-    return text_table(cells)
 
 
 @question

@@ -10,10 +10,20 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, bootstrap_mean, interval_columns, wilson_interval
+from genlaws.core.estimate import (
+    NO_VALUE,
+    Estimate,
+    bootstrap_mean,
+    format_estimate,
+    format_percent,
+    interval_columns,
+    wilson_interval,
+)
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Row
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
 
+TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
 MAX_REASONS = 3  # named in the sentence on failed trials
 
 
@@ -109,13 +119,32 @@ class TrialRates:
             rows.append(row | {"chance": one.chance})
         return frame_of(rows)
 
-    def __str__(self) -> str:
-        lines = [
-            f"{one.kind}, {one.item_count} items: {one.best}, chance {one.chance:.3g}"
-            f"{f'; {one.failed} failed' if one.failed else ''}"
-            for one in self.rates
+    def both_tests(self) -> list[tuple[str, ...]]:
+        """Return both tests and chance as text, one row for each number of items."""
+        found = {(one.kind, one.item_count): format_estimate(one.best) for one in self.rates}
+        counts = sorted({count for kind, count in found if kind in TEST_LABELS})
+        return [
+            (str(count), *(found.get((kind, count), NO_VALUE) for kind in TEST_LABELS), f"{1 / count:.3g}")
+            for count in counts
         ]
-        return "\n".join([*lines, f"unparsed: {self.unparsed}; failed: {self.failed}"])
+
+    def rows(self) -> list[Row]:
+        """Return how often replies were unread, or lost, or named the first item."""
+        meaning = "share of the replies that name no item, or several; they count as errors"
+        if self.mode == "probability":
+            meaning = "share of the trials whose probabilities are not numbers; they count as errors"
+        lost = f"{self.failed} of {sum(one.sent for one in self.rates):,}"
+        rows = [
+            Row("unread replies", format_percent(self.unparsed), meaning),
+            Row("failed", lost, "trials without any reply; not in any rate"),
+        ]
+        shown = [one for one in self.rates if math.isfinite(one.first.value)]
+        if shown:
+            one = min(shown, key=lambda rate: (rate.item_count, rate.kind != "similarity"))
+            preference = "" if one.first.low <= one.chance <= one.first.high else ": this is one for a place"
+            share = f"share of the readable answers; {100 * one.chance:.3g} % without a preference{preference}"
+            rows.append(Row(f"first item named (n = {one.item_count})", format_percent(one.first), share))
+        return rows
 
 
 def rates_of(given: RecordedTrials) -> TrialRates:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, positive, real, scalar
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.estimate import Estimate, bootstrap_mean, format_estimate, from_replicates, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
@@ -221,11 +221,18 @@ class ResolutionFit(Result):
 
     def summary(self) -> Summary:
         """Return resolution, shape, background and lapses, or why there are none."""
-        found = f"{self.resolution} {self.unit}".rstrip() if self.determined else "not determined"
-        rows = [Row("resolution", found)]
+        rows = [Row("resolution ε", "not determined")]
         if self.determined:
-            rows += [Row(name, str(getattr(self, name))) for name in ("shape", "background", "lapse")]
-        return Summary(rows, (self.message,) if self.message else ())
+            scale = f"scale of the {self.shape} similarity: closer things are hard to tell apart"
+            background, lapse = format_estimate(self.background), format_estimate(self.lapse)
+            rows = [
+                Row("resolution ε", format_estimate(self.resolution, self.unit), scale),
+                Row("background Δ", background, "similarity of distant things; near ones have 1 more"),
+                Row("lapses λ", lapse, "share of the answers that are guesses"),
+            ]
+        meaning = "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing"
+        rows.append(Row("above chance", format_estimate(self.excess), meaning))
+        return Summary(rows, (self.message,))
 
 
 @question

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 
 from matplotlib.figure import Figure
 
 from genlaws import __version__
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import NO_VALUE, format_estimate, format_percent
 from genlaws.figures.semanticity import layers as layer_pictures
 from genlaws.figures.semanticity import probe as pictures
-from genlaws.probes.collapse import CONSTANT_LAW, INVERSE_LAW, ITEMS_LAW, POWER_LAW, PREDICTED_LAW, Collapse, Law
+from genlaws.probes.collapse import CONSTANT_LAW, INVERSE_LAW, ITEMS_LAW, POWER_LAW, PREDICTED_LAW, Law
 from genlaws.probes.layers.results import ESTIMATES, LayerTests
 from genlaws.probes.plan import Example
 from genlaws.probes.probe import ProbeResult, TemplateResult
-from genlaws.probes.rates import Rates
+from genlaws.probes.rates import TEST_LABELS, Rates, TrialRates
 from genlaws.probes.vision.pictures import picture_of
 from genlaws.probes.vision.scenes import VisionTrial
 from genlaws.render.html import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
@@ -34,8 +32,6 @@ TRIAL_QUESTIONS = {
     "identification": "Identification: which is exactly there?",
     "resolution": "Two anchors: which is nearer?",
 }
-Row = tuple[str, str, str]
-TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
 KIND_LABELS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
 LAW_LABELS = {
     INVERSE_LAW: "c/n",
@@ -44,9 +40,6 @@ LAW_LABELS = {
     ITEMS_LAW: "law of n items",
     PREDICTED_LAW: "similarity: the fitted resolution",
 }
-NO_VALUE = "–"
-ZERO_TOLERANCE = 1e-6  # smaller numbers with smaller ends are printed as 0
-NARROW_INTERVAL = 1e-5  # relative width below the printed digits
 Drawing = tuple[Callable[[], Figure], str]
 
 
@@ -106,118 +99,6 @@ def settings(result: ProbeResult, one: TemplateResult) -> str:
     return number_table(rows, wrapped=True)
 
 
-def format_estimate(given: Estimate, unit: str = "") -> str:
-    """Return a value with its interval and unit; open ends are printed as infinite."""
-    if not math.isfinite(given.value):
-        return NO_VALUE
-    ends = (given.low, given.high)
-    if max(abs(given.value), *(abs(end) for end in ends)) < ZERO_TOLERANCE:
-        text = "0"
-    elif any(math.isinf(end) for end in ends) and not any(math.isnan(end) for end in ends):
-        low, high = (f"{end:.3g}".replace("inf", "∞").replace("-", "−") for end in ends)
-        text = f"{given.value:.3g} [{low}, {high}]"
-    elif 0.0 <= given.high - given.low < NARROW_INTERVAL * abs(given.value):
-        text = f"{given.value:.5g}"
-    else:
-        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", str(replace(given, count=0)))
-    return f"{text} {unit}".rstrip()
-
-
-def percent(given: Estimate) -> str:
-    """Return a share with its interval in per cent."""
-    if not math.isfinite(given.value):
-        return NO_VALUE
-    value, low, high = (f"{100.0 * end:.1f}" for end in (given.value, given.low, given.high))
-    return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
-
-
-def probe_headline(result: TemplateResult) -> list[Row]:
-    """Return name, value and meaning of the main numbers of a probe."""
-    return [*_resolution(result), *_rates(result), *_collapse(result.collapse), *_replies(result)]
-
-
-def _resolution(result: TemplateResult) -> list[Row]:
-    fit = result.resolution
-    above = (
-        "above chance",
-        format_estimate(fit.excess),
-        "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing",
-    )
-    if not fit.determined or fit.fit is None:
-        return [("resolution ε", "not determined", fit.message), above]
-    return [
-        (
-            "resolution ε",
-            format_estimate(fit.resolution, fit.unit),
-            f"scale of the {fit.shape} similarity: closer things are hard to tell apart",
-        ),
-        (
-            "background Δ",
-            format_estimate(fit.background),
-            "similarity of distant things; near ones have 1 more",
-        ),
-        ("lapses λ", format_estimate(fit.lapse), "share of the answers that are guesses"),
-        above,
-    ]
-
-
-def _rates(result: TemplateResult) -> list[Row]:
-    """Return both tests with the fewest items; the others are in a table."""
-    rows = []
-    for kind, name in TEST_LABELS.items():
-        meaning = "the nearest item" if kind == "similarity" else "the item that is exactly there"
-        for one in result.rates.of(kind)[:1]:
-            note = f"probability of {meaning} among {one.item_count}; chance {one.chance:.3g}"
-            rows.append((f"{name} (n = {one.item_count})", format_estimate(one.best), note))
-    return rows
-
-
-def _collapse(fall: Collapse) -> list[Row]:
-    if not fall.laws:
-        return []
-    tested = next((test for test in fall.tests if test.restricted == INVERSE_LAW), None)
-    rows = [
-        (
-            "1/n constant c",
-            format_estimate(fall.constant),
-            f"identification of n items falls as c/n, fitted from {fall.from_items} items on; 1 is guessing",
-        ),
-        ("c by the law of n items", format_estimate(fall.limit), "what n times identification tends to for many items"),
-        ("exponent", format_estimate(fall.exponent), "of a power law instead of c/n; 1 for c/n, 0 for no collapse"),
-    ]
-    if tested is not None:
-        meaning = "chance that a power law fits this much better if c/n holds; a small value is evidence against c/n"
-        rows.append(("test of c/n", f"p = {tested.p_value:.2g}", meaning))
-    return rows
-
-
-def _replies(result: TemplateResult) -> list[Row]:
-    rates = result.rates
-    meaning = "share of the replies that name no item, or several; they count as errors"
-    if result.rates.mode == "probability":
-        meaning = "share of the trials whose probabilities are not numbers; they count as errors"
-    rows = [
-        ("unread replies", percent(rates.unparsed), meaning),
-        ("failed", f"{rates.failed} of {result.trial_count:,}", "trials without any reply; not in any rate"),
-    ]
-    place = _position(result)
-    return rows if place is None else [*rows, place]
-
-
-def _position(result: TemplateResult) -> Row | None:
-    """Return how often the first item is named in the test with the fewest items."""
-    shown = [one for one in result.rates.rates if math.isfinite(one.first.value)]
-    if not shown:
-        return None
-    one = min(shown, key=lambda rate: (rate.item_count, rate.kind != "similarity"))
-    preference = "" if one.first.low <= one.chance <= one.first.high else ": a preference for a place"
-    return (
-        f"first item named (n = {one.item_count})",
-        percent(one.first),
-        f"share of the readable answers; {100 * one.chance:.3g} % without a preference for places{preference}",
-    )
-
-
 def tables(result: TemplateResult) -> str:
     """Return the tables of one probe, except that of both tests by number of items."""
     parts = [_replies_table(result.rates.rates), _places_table(result.rates.rates)]
@@ -242,7 +123,12 @@ def _folded_tables(result: TemplateResult) -> list[str]:
     if result.curve is not None and result.curve.points:
         turned = [
             (
-                *(f"{one.half_separation:g}", f"{one.shift:g}", percent(one.upper), format_estimate(one.probability)),
+                *(
+                    f"{one.half_separation:g}",
+                    f"{one.shift:g}",
+                    format_percent(one.upper),
+                    format_estimate(one.probability),
+                ),
                 *(f"{one.upper.count}", str(one.unparsed), str(one.failed)),
             )
             for one in result.curve.points
@@ -255,7 +141,7 @@ def _folded_tables(result: TemplateResult) -> list[str]:
             *(
                 str(one.item_count),
                 f"{one.low:.4g} to {one.high:.4g}",
-                percent(one.accuracy),
+                format_percent(one.accuracy),
                 format_estimate(one.probability),
             ),
             str(one.accuracy.count),
@@ -269,19 +155,11 @@ def _folded_tables(result: TemplateResult) -> list[str]:
     return parts
 
 
-def by_items(result: TemplateResult) -> str:
+def by_items(rates: TrialRates) -> str:
     """Return the table of both tests by number of items."""
-    counts = sorted({one.item_count for kind in TEST_LABELS for one in result.rates.of(kind)})
-    found = {(one.kind, one.item_count): one for one in result.rates.rates}
-    rows = []
-    for count in counts:
-        cells = [
-            format_estimate(found[kind, count].best) if (kind, count) in found else NO_VALUE for kind in TEST_LABELS
-        ]
-        rows.append((str(count), *cells, f"{1 / count:.3g}"))
-    note = "mean probability of the right answer" if result.rates.mode == "probability" else "share of right answers"
+    note = "mean probability of the right answer" if rates.mode == "probability" else "share of right answers"
     caption = f"Both tests by number of items: {note}, 95 % interval"
-    return data_table(caption, ("items n", *TEST_LABELS.values(), "chance"), rows)
+    return data_table(caption, ("items n", *TEST_LABELS.values(), "chance"), rates.both_tests())
 
 
 def _replies_table(rates: Sequence[Rates]) -> str:
@@ -289,7 +167,7 @@ def _replies_table(rates: Sequence[Rates]) -> str:
     rows = [
         (
             *(KIND_LABELS.get(one.kind, one.kind), str(one.item_count), f"{one.sent:,}", str(one.failed)),
-            *(percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
+            *(format_percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
         )
         for one in rates
     ]
@@ -301,8 +179,8 @@ def _places_table(rates: Sequence[Rates]) -> str:
         (
             KIND_LABELS.get(one.kind, one.kind),
             str(one.item_count),
-            percent(one.first),
-            percent(one.last),
+            format_percent(one.first),
+            format_percent(one.last),
             f"{100 * one.chance:.1f} %",
         )
         for one in rates
@@ -393,7 +271,7 @@ def _comparison(ordered: Sequence[TemplateResult]) -> str:
             if one.resolution.determined
             else "not determined",
             format_estimate(one.collapse.constant),
-            percent(one.rates.unparsed),
+            format_percent(one.rates.unparsed),
         )
         for one in ordered
     ]
@@ -415,8 +293,9 @@ def _section(result: ProbeResult, one: TemplateResult, number: int) -> str:
     return "\n".join(
         [
             f'<section><h2 id="template-{number}">{escaped(heading)}</h2>',
-            number_table(probe_headline(one)),
-            by_items(one),
+            number_table([(row.label, row.value, row.meaning) for row in one.rows()]),
+            paragraphs([one.resolution.message] if not one.resolution.determined else []),
+            by_items(one.rates),
             "<h3>Pictures</h3>",
             _drawn(drawn, f"picture-{number}"),
             "" if one.layers is None else _layers(one.layers, number),
