@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import scripted_server as scripted
+from genlaws.core.errors import StoppedError
+from genlaws.models.language import TransformersModel
 from scripted_server import ScriptedServer, status
 
 FEW = ["--items", "2,3", "--trials", "10", "--shifts=-50,50", "--half-separations", "20,100"]
@@ -58,7 +60,6 @@ def test_a_folder_of_results_is_written_and_no_prompt_is_repeated(probe, tmp_pat
 
 def test_the_numbers_are_those_of_the_library(probe, model):
     from genlaws.core.plain import to_plain
-    from genlaws.models.language import TransformersModel
     from genlaws.probes import plan_probe, probe_model, run_probe
 
     found = probe("--json", "--seed", "4").json["result"]
@@ -154,6 +155,29 @@ def test_answers_of_a_server_are_said_to_be_stored_by_its_name(at_server, tmp_pa
 
 
 BRIEF = ["--items", "2", "--trials", "4", "--no-anchors"]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), StoppedError("The computation was cancelled.")], ids=str)
+def test_a_stopped_probe_keeps_its_answers_and_goes_on(genlaws, model, tmp_path, stop):
+    score, calls = TransformersModel.score, []
+
+    def stopped(self, prompts):
+        calls.append(len(prompts))
+        if len(calls) == 4:
+            raise stop
+        return score(self, prompts)
+
+    call = ("semanticity", "probe", model, *BRIEF, "--batch-size", "2", "--out", tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransformersModel, "score", stopped)
+        found = genlaws(*call)
+    assert (found.code, found.out) == (130, "")
+    assert found.err.strip().endswith(f"genlaws: {str(stop) or 'Stopped.'}")
+    assert {path.name for path in tmp_path.iterdir()} == {"answers.jsonl"}
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == sum(calls[:3])
+    again = genlaws(*call)
+    assert again.code == 0, again.err
+    assert f"8 prompts; {sum(calls[:3])} answered already" in again.err
 
 
 @pytest.fixture
