@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from genlaws.core.arguments import non_negative, positive, real, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
+from genlaws.core.tables import is_finite
 from genlaws.models.interface import MODES
 from genlaws.probes.domains import DOMAINS, Domain
 from genlaws.probes.store import ReplyStore
@@ -51,10 +52,12 @@ def _item_counts(name: str, value: Any, hint: str = "") -> tuple[int, ...]:
 
 
 def _price(name: str, value: Any, hint: str = "") -> tuple[float, float]:
-    both = np.atleast_1d(non_negative(name, value, hint=hint))
-    if both.shape != (2,):
+    parts = value.split(",") if isinstance(value, str) else []
+    given = [float(part) for part in parts] if all(map(is_finite, parts)) and parts else value
+    prices = np.atleast_1d(np.nan if isinstance(given, str) else non_negative(name, given))
+    if prices.shape != (2,):
         raise InputError(f"{name} must be two numbers, READ,WRITTEN, for a million tokens; got {value!r}.")
-    return float(both[0]), float(both[1])
+    return float(prices[0]), float(prices[1])
 
 
 TASK = Parameter(
@@ -113,8 +116,8 @@ LayerTrials = Annotated[
 ]
 BatchSize = Annotated[int, Parameter("Prompts read together, at most.", check=partial(whole_number, at_least=1))]
 Price = Annotated[
-    ArrayLike | None,
-    Parameter("READ,WRITTEN: price of a million tokens, for the estimate.", check=_price, listed=True),
+    str | Sequence[float] | None,
+    Parameter("READ,WRITTEN: price of a million tokens, for the estimate.", check=_price),
 ]
 MaxTokens = Annotated[int, Parameter("Most tokens of a text reply.", check=partial(whole_number, at_least=1))]
 Store = Annotated[
