@@ -35,6 +35,7 @@ DATA_BY_PLACE = {
     ("model", "tokenizer", "stimuli"),
     ("stream", "stimuli"),
     ("stream", "statistic"),
+    ("item_counts", "successes", "trial_counts"),
 }
 HAS_MODELS = find_spec("transformers") is not None
 EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]

@@ -102,7 +102,7 @@ QUESTIONS = {
     "perturb": partial(perturb, LinearStream(random_matrices(4, 4, 0)), TOKENS, seed=0),
     "compress": partial(compress, Stream.from_states(STATES), layers=2, epochs=9, patience=1, restarts=2, seed=0),
     "capture_texts": partial(capture_texts, FAMILIES["llama"].build(), small_tokenizer("[B] $A"), ["w3 w4", "w5"]),
-    "measure_layers": partial(measure_layers, OneLayer(), LINE, fronts=False),
+    "measure_layers": partial(measure_layers, OneLayer(), stimuli=LINE, fronts=False),
     "measure_stream": partial(measure_stream, Stream.from_states(STATES), LINE, fronts=False),
     "run_probe": probe,
     "ask": prompts,

@@ -6,8 +6,7 @@ import pytest
 from genlaws.core.errors import InputError
 from genlaws.probes.domains import DOMAINS
 from genlaws.probes.plan import PICTURE_TASKS, plan_probe
-from genlaws.probes.templates import TEMPLATES
-from genlaws.probes.vision.templates import VISION_TEMPLATES
+from genlaws.probes.templates import TEMPLATES, VISION_TEMPLATES
 
 
 @pytest.mark.parametrize("task", [*DOMAINS, *PICTURE_TASKS])

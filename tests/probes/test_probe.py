@@ -5,8 +5,10 @@ import math
 
 import pytest
 
+from genlaws.core.errors import InputError
+from genlaws.core.plain import to_plain
 from genlaws.probes.plan import plan_probe
-from genlaws.probes.probe import compare_templates, run_probe
+from genlaws.probes.probe import ProbeResult, probe_model, run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.store import ReplyStore
 
@@ -78,17 +80,55 @@ def test_kept_answers_give_the_same_result_without_asking(plan, tmp_path):
     with ReplyStore(tmp_path / "answers.jsonl") as store:
         again = run_probe(silent, few, "text", store=store, shapes=["exponential"])
     assert again.asking.sent == 0
-    assert json.dumps(again.to_dict()) == json.dumps(first.to_dict())
+    assert json.dumps(to_plain(again)) == json.dumps(to_plain(first))
 
 
-def test_the_dictionary_says_what_was_asked_and_found(reported):
-    told_all = reported.to_dict()
-    assert told_all["task"] == "years"
-    assert told_all["template"] == "list"
-    assert told_all["resolution"]["unit"] == "years"
-    assert told_all["resolution"]["resolution"]["value"] == reported.resolution.resolution.value
-    assert {row["kind"] for row in told_all["rates"]} == {"similarity", "identification", "resolution"}
-    assert {row["law"] for row in told_all["collapse"]["laws"]} >= {"c/n", "constant"}
+def test_one_call_plans_stores_and_compares_templates(tmp_path):
+    plans = {name: plan_probe("years", [2, 3], 12, template=name, anchors=False, seed=1) for name in ("list", "chat")}
+    model = chooser(plans["list"])
+    model.register(plans["chat"].trials, plans["chat"].prompts())
+    settings = {"items": [3, 2], "trials": 12, "template": "list,chat", "anchors": False, "seed": 1}
+    found = probe_model(model, **settings, store=tmp_path / "answers.jsonl")
+    assert [one.template for one in found.templates] == ["list", "chat"]
+    for one, plan in zip(found.templates, plans.values(), strict=True):
+        assert to_plain(one) == to_plain(run_probe(model, plan))
+    silent = SimulatedModel(plans["list"].domain, RESOLUTION, background=BACKGROUND, lapse=LAPSE)  # knows no prompt
+    again = probe_model(silent, **settings, store=tmp_path / "answers.jsonl")
+    assert [one.asking.sent for one in again.templates] == [0, 0]
+    assert again.to_dict() == found.to_dict()
+    assert found.call.arguments["model"] == {"name": model.name}
+    assert "store" not in found.call.arguments
+
+
+def test_a_result_from_json_has_its_page_and_tables_but_not_the_trials(plan):
+    few = plan_probe("years", [2, 3], 12, seed=1)
+    found = probe_model(chooser(few), items=[2, 3], trials=12, mode="text", seed=1)
+    again = ProbeResult.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert set(found.tables()) - set(again.tables()) == {"trials"}
+    assert "Numbers" in again.page()
+    assert set(again.pictures()) == {"anchors", "items", "distances"}
+    assert found.to_dict()["templates"][0]["resolution"]["unit"] == "years"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"layers": True}, "layers must be left out"),
+        ({"picture_folder": "here"}, "picture_folder needs a task with pictures; got years"),
+        ({"template": ["list", "list"]}, "template must name different templates; got list, list"),
+        ({"price": [1.0]}, "price must be two numbers, READ,WRITTEN"),
+        ({"items": []}, "items must"),
+        ({"items": [1]}, "items must be a whole number, at least 2"),
+        ({"trials": 0}, "trials must be a whole number, at least 1"),
+        ({"mode": "embedding"}, "mode must be one of probability, text"),
+        ({"task": "year"}, "task must be one of years"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_model_is_loaded(given, sentence, monkeypatch):
+    monkeypatch.setattr("genlaws.probes.probe.LocalModel.load", lambda *_: pytest.fail("loaded"))
+    model = SimulatedModel(None, 1.0) if "layers" in given else "no/such-model"
+    with pytest.raises(InputError, match=sentence):
+        probe_model(model, **given)
 
 
 def test_examples_show_each_kind_and_replies_that_could_not_be_read(plan):
@@ -105,9 +145,9 @@ def test_templates_are_ordered_by_how_far_they_are_above_chance():
     for template, lapse in (("sentences", 0.9), ("list", 0.0)):
         plan = plan_probe("years", [2, 3], 40, template=template, anchors=False)
         results.append(run_probe(chooser(plan, lapse=lapse), plan, shapes=["exponential"], replicates=20))
-    above = compare_templates(results)
-    assert list(above) == ["list", "sentences"]
-    assert above["list"].low > above["sentences"].high
+    first, second = ProbeResult("m", "years", "years", "probability", 0, tuple(results)).ordered
+    assert (first.template, second.template) == ("list", "sentences")
+    assert first.above_chance.low > second.above_chance.high
 
 
 def test_pictures_have_no_curve_between_anchors():

@@ -55,7 +55,7 @@ def covered(fits: int) -> dict[str, int]:
     hits = dict.fromkeys(PLANTED, 0)
     for seed in range(fits):
         given = answered(requested(seed), seed=seed, unparsed_rate=0.05)
-        found = fit_resolution(given, ("exponential",), position_effects=False)
+        found = fit_resolution(given, shapes="exponential", position_effects=False)
         assert found.determined, found.message
         for name, value in PLANTED.items():
             one = getattr(found, name)
@@ -83,7 +83,7 @@ def test_planted_likings_for_places_are_found_and_would_mislead():
     fits, hits = 15, 0
     for seed in range(fits):
         given = answered(requested(seed, (2, 4), 200), seed=seed, position_effects=effects, lapse=0.0)
-        found = fit_resolution(given, ("exponential",), lapse=0.0)
+        found = fit_resolution(given, shapes="exponential", lapse=0.0)
         assert len(found.position_effects) == 3
         hits += sum(one.low <= true <= one.high for one, true in zip(found.position_effects, effects[1:], strict=True))
     low, high = stats.binom.ppf([UNLIKELY, 1 - UNLIKELY], 3 * fits, 0.95)
@@ -91,7 +91,7 @@ def test_planted_likings_for_places_are_found_and_would_mislead():
     rates = rates_of(given).of("similarity")[-1]
     assert rates.item_count == 4
     assert rates.last.low > 0.4  # a quarter of the answers would be right
-    blind = fit_resolution(given, ("exponential",), lapse=0.0, position_effects=False)
+    blind = fit_resolution(given, shapes="exponential", lapse=0.0, position_effects=False)
     assert blind.fit.aic > found.fit.aic + 50
 
 
@@ -115,13 +115,13 @@ def test_a_planted_constant_of_the_collapse_is_found():
 def test_exact_probabilities_give_the_planted_values_back(template):
     effects = (0.0, 0.4, -0.3, 0.2)
     given = answered(requested(1, (2, 4)), "probability", template, position_effects=effects, unparsed_rate=0.5)
-    found = fit_resolution(given, ("exponential",), unit="years", replicates=20)
+    found = fit_resolution(given, shapes="exponential", unit="years", replicates=20)
     for name, value in PLANTED.items():
         one = getattr(found, name)
         assert one.value == pytest.approx(value, rel=1e-4)
         assert one.high - one.low < 1e-3 * value
     assert [one.value for one in found.position_effects] == pytest.approx(effects[1:], abs=1e-4)
-    assert str(found).endswith("years, exponential")
+    assert str(found).startswith("resolution ε  75 years  scale of the exponential similarity")
     assert found.to_frame()["parameter"].tolist() == [*PLANTED, "position[2]", "position[3]", "position[4]"]
 
 
@@ -133,8 +133,8 @@ def test_noisy_probabilities_have_intervals_from_trials_drawn_anew():
         Reply(log_probabilities=one.log_probabilities + rng.normal(0, 1.0, one.log_probabilities.size)) for one in exact
     ]
     given = recorded(trials, noisy, "probability")
-    found = fit_resolution(given, ("exponential",), lapse=0.0, position_effects=False, replicates=60)
-    again = fit_resolution(given, ("exponential",), lapse=0.0, position_effects=False, replicates=60)
+    found = fit_resolution(given, shapes="exponential", lapse=0.0, position_effects=False, replicates=60)
+    again = fit_resolution(given, shapes="exponential", lapse=0.0, position_effects=False, replicates=60)
     assert found.determined
     assert found.resolution == again.resolution
     assert 10 < found.resolution.high - found.resolution.low < 120
@@ -154,7 +154,7 @@ def test_offsets_of_fixed_answers():
     model.register(trials, prompts)
     found = fit_resolution(
         recorded(trials, model.reply(prompts), "text"),
-        ("exponential",),
+        shapes="exponential",
         offsets=True,
         position_effects=False,
         lapse=0.0,
@@ -168,7 +168,7 @@ def test_offsets_of_fixed_answers():
 def test_the_shape_is_chosen_by_answers_not_seen():
     given = answered(requested(6, (2, 4, 8), 400), "probability", shape="gaussian", lapse=0.0)
     found = fit_resolution(
-        given, ("exponential", "gaussian", "power-law"), lapse=0.0, position_effects=False, replicates=20
+        given, shapes=("exponential", "gaussian", "power-law"), lapse=0.0, position_effects=False, replicates=20
     )
     assert found.fit.shape == "gaussian"
     assert found.comparison is not None
@@ -178,7 +178,7 @@ def test_the_shape_is_chosen_by_answers_not_seen():
 def test_identification_is_predicted_from_the_other_test():
     trials = [*requested(7, (2, 4), 200), *requested(8, (2, 4, 8), 100, "identification")]
     given = answered(trials, "probability")
-    found = fit_resolution(given, ("exponential",), replicates=20)
+    found = fit_resolution(given, shapes="exponential", replicates=20)
     reported = [one.probability.value for one in rates_of(given).of("identification")]
     assert found.identification(given, [2, 4, 8]) == pytest.approx(reported, rel=1e-3)
     assert math.isnan(found.identification(given, [16])[0])
@@ -188,15 +188,16 @@ def test_identification_is_predicted_from_the_other_test():
 
 @pytest.mark.parametrize("settings", [{"lapse": 1.0}, {"resolution": 1e7, "background": 0.0, "lapse": 0.0}])
 def test_guessing_determines_no_resolution(settings):
-    found = fit_resolution(answered(requested(9), **settings), ("exponential",), position_effects=False)
+    found = fit_resolution(answered(requested(9), **settings), shapes="exponential", position_effects=False)
     assert not found.determined
     assert "do not follow the distances beyond chance" in found.message
-    assert str(found).startswith("no resolution: ")
+    assert str(found).startswith("resolution ε  not determined\nabove chance  ")
+    assert "The answers do not follow the distances beyond chance" in str(found)
 
 
 def test_a_perfect_model_has_a_resolution_without_lower_limit():
     given = answered(requested(10), resolution=0.05, background=0.0, lapse=0.0)
-    found = fit_resolution(given, ("exponential",), background=0.0, lapse=0.0, position_effects=False)
+    found = fit_resolution(given, shapes="exponential", background=0.0, lapse=0.0, position_effects=False)
     assert not found.determined
     assert "no lower limit" in found.message
     assert found.resolution.low == 0.0
@@ -221,9 +222,9 @@ def test_nothing_to_fit(mode, lost):
 
 
 def test_places_are_left_out_where_lists_are_long():
-    long_lists = fit_resolution(answered(requested(12, (2, 12))), ("exponential",))
+    long_lists = fit_resolution(answered(requested(12, (2, 12))), shapes="exponential")
     assert long_lists.position_effects == ()
-    few_trials = fit_resolution(answered(draw_trials(YEARS, "similarity", 8, 60)), ("exponential",))
+    few_trials = fit_resolution(answered(draw_trials(YEARS, "similarity", 8, 60)), shapes="exponential")
     assert few_trials.fit is not None
     assert few_trials.position_effects == ()
 
@@ -237,7 +238,7 @@ def test_the_curve_between_two_anchors():
     assert sum(point.unparsed for point in curve.points) == given.unparsed.sum() > 0
     assert all(point.upper.count + point.unparsed == 150 for point in curve.points)
     scored = answered(trials, "probability", resolution=75.0, background=0.02)
-    fit = fit_resolution(scored, ("exponential",), position_effects=False, replicates=20)
+    fit = fit_resolution(scored, shapes="exponential", position_effects=False, replicates=20)
     for half in curve.half_separations:
         exact = fit.upper_probability(half, [-300.0, -60.0, 60.0, 300.0])
         assert [point.probability.value for point in resolution_curve(scored).at(half)] == pytest.approx(

@@ -42,9 +42,9 @@ def test_nothing_is_asked_and_equal_prompts_count_once(plan):
 
 
 def test_answers_in_words_are_at_most_as_long_as_they_may_be(plan):
-    load = workload_of(Counting(plan), plan.prompts(), "text", longest_reply=7)
+    load = workload_of(Counting(plan), plan.prompts(), "text", longest_reply=7, price=(2.0, 10.0))
     assert load.tokens_written == 7 * 40
-    assert load.cost(2.0, 10.0) == pytest.approx((400 * 2 + 280 * 10) / 1e6)
+    assert load.cost == pytest.approx((400 * 2 + 280 * 10) / 1e6)
 
 
 def test_without_a_tokenizer_four_letters_are_a_token(plan):

@@ -5,17 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import Estimate, format_estimate, format_percent
 from genlaws.models.interface import Reply
 from genlaws.probes.layers.results import LayerTest, LayerTests, StateComparison
 from genlaws.probes.plan import plan_probe
-from genlaws.probes.probe import compare_templates, run_probe
+from genlaws.probes.probe import ProbeResult, run_probe
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.vision import pictures
 from genlaws.render.html import escaped, quoted
-from genlaws.report import probe_page
-from genlaws.report.probe import format_estimate, percent
+from genlaws.report.probe import probe_page
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -41,6 +39,11 @@ def probed(task, mode, resolution, trials, item_counts=None, *, template=None, k
     chooser = kind(plan.domain, resolution, **model)
     chooser.register(plan.trials, plan.prompts())
     return run_probe(chooser, plan, mode, shapes=("exponential",), replicates=20)
+
+
+def page_of(*templates, model="someone/a <b> & c [float32]", task="years"):
+    first = templates[0]
+    return probe_page(ProbeResult(model, task, first.resolution.unit, first.rates.mode, 1, templates))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,7 @@ def layers_of(template):
 
 @pytest.fixture(scope="module")
 def html(planted):
-    return probe_page([planted], "a <b> & c: years", notes=["One run & no more."], layers=[layers_of("list")])
+    return page_of(replace(planted, layers=layers_of("list")))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +100,6 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
     fit, fall = planted.resolution, planted.collapse
     assert fit.determined
     assert "Probe of a <b> & c: years" in page.said
-    assert "One run & no more." in page.said
     assert f"{format_estimate(fit.resolution)} years" in page.said
     assert "exponential similarity" in page.said
     for value in (fit.background, fit.lapse, fit.excess, fall.constant, fall.limit, fall.exponent):
@@ -105,11 +107,11 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
     for one in planted.rates.rates:
         if one.kind != "resolution":
             assert format_estimate(one.best) in page.said
-        assert percent(one.first) in page.said
+        assert format_percent(one.first) in page.said
     assert f"p = {fall.tests[0].p_value:.2g}" in page.said
     assert fall.message in page.said
-    assert planted.model in page.said
-    assert f"0 of {len(planted.plan.trials):,}" in page.said
+    assert "someone/a <b> & c [float32]" in page.said
+    assert f"0 of {planted.trial_count:,}" in page.said
     assert "drawn with seed 1" in page.said
     assert "Born closest to {place}:" in page.said
     for example in planted.examples:
@@ -117,8 +119,10 @@ def test_page_says_the_numbers_and_what_they_mean(planted, page):
 
 
 def test_a_guesser_gets_no_resolution(guessing, read_page):
-    page = read_page(probe_page([guessing], "guesser"))
-    assert "resolution ε not determined The answers do not follow the distances" in page.said
+    page = read_page(page_of(guessing))
+    assert "resolution ε not determined" in page.said
+    assert guessing.resolution.message.startswith("The answers do not follow the distances")
+    assert guessing.resolution.message in page.said
     assert "similarity of distant things" not in page.said
     assert "no line, as no resolution is determined" in page.said
     assert "c = 1 is guessing, and lies in the interval of c." in page.said
@@ -127,7 +131,7 @@ def test_a_guesser_gets_no_resolution(guessing, read_page):
 def test_what_a_model_says_is_shown_and_does_nothing(hostile, read_page):
     assert hostile.unread
     assert hostile.rates.failed
-    html = probe_page([hostile], ATTACK, notes=[ATTACK])
+    html = page_of(hostile, model=ATTACK, task=ATTACK)
     assert html.encode("utf-8")
     assert "<script" not in html
     assert "onerror=alert(2)>" not in html
@@ -135,20 +139,19 @@ def test_what_a_model_says_is_shown_and_does_nothing(hostile, read_page):
     assert "\u202e" not in html
     page = read_page(html)
     assert "img" not in page.tags
-    assert page.said.count(ATTACK) >= len(hostile.unread) + 3  # replies, the reason, the title and the note
+    assert page.said.count(ATTACK) >= len(hostile.unread) + 3  # replies, the reason, the model and the task
     assert f"{ATTACK}a�b�c�d" in page.said
-    assert percent(hostile.rates.unparsed) in page.said
-    assert f"{hostile.rates.failed} of {len(hostile.plan.trials)}" in page.said
+    assert format_percent(hostile.rates.unparsed) in page.said
+    assert f"{hostile.rates.failed} of {hostile.trial_count}" in page.said
     assert "Replies that could not be read" in page.said
 
 
 def test_templates_are_compared_and_the_best_comes_with_a_caveat(planted, hostile, read_page):
-    named = replace(planted.plan.template, name=f"$x^ {ATTACK}")
     example = replace(planted.examples[0], prompt=ATTACK, right=ATTACK)
-    other = replace(planted, plan=replace(planted.plan, template=named), examples=(example,), model=ATTACK)
-    html = probe_page([hostile, other], "two")
+    other = replace(planted, template=f"$x^ {ATTACK}", examples=(example,))
+    html = page_of(hostile, other, model=ATTACK)
     page = read_page(html)
-    best, *rest = compare_templates([hostile, other])
+    best, *rest = (one.template for one in ProbeResult("m", "t", "", "text", 1, (hostile, other)).ordered)
     assert rest
     assert f"{best} is the furthest above chance of 2 templates" in page.said
     assert "It was chosen with these answers" in page.said
@@ -166,7 +169,7 @@ def test_pictures_are_shown_with_the_likings_for_answers(read_page):
     with pytest.MonkeyPatch.context() as patch:  # what stands for the picture is as different as the picture
         patch.setattr(pictures, "png_of", lambda trial: repr(trial).encode())
         shapes = probed("shapes", "probability", 150.0, 12, offsets=liked)
-    page = read_page(probe_page([shapes], "shapes"))
+    page = read_page(page_of(shapes, task="shapes"))
     assert page.tags.count("img") == len(shapes.examples) == 3
     assert all(one.startswith("data:image/png;base64,") for one in page.fetched)
     assert page.tags.count("svg") == 3  # items, distances, preferences
@@ -177,8 +180,6 @@ def test_pictures_are_shown_with_the_likings_for_answers(read_page):
 def test_layers_are_drawn_under_their_template(planted, page):
     assert "Layer by layer" in page.said
     assert f"block 1 {format_estimate(IN_LAYERS)}" in page.said
-    with pytest.raises(InputError, match="layers must be of the templates of results, list; got chat"):
-        probe_page([planted], "layers", layers=[layers_of("chat")])
 
 
 def test_a_probe_without_any_reply_still_has_its_page(read_page):
@@ -187,18 +188,12 @@ def test_a_probe_without_any_reply_still_has_its_page(read_page):
             return [Reply(error="The server did not answer.") for _ in prompts]
 
     silent = probed("years", "text", 60.0, 2, (2,), kind=Silent)
-    page = read_page(probe_page([silent], "silence"))
-    number = len(silent.plan.trials)
+    page = read_page(page_of(silent))
+    number = silent.trial_count
     assert f"failed {number} of {number}" in page.said
     assert f"{number} The server did not answer." in page.said
-    assert "resolution ε not determined No trial of" in page.said
-
-
-def test_nothing_and_two_of_one_name_are_refused(planted):
-    with pytest.raises(InputError, match="at least one probe"):
-        probe_page([], "none")
-    with pytest.raises(InputError, match="different templates"):
-        probe_page([planted, planted], "twice")
+    assert "resolution ε not determined" in page.said
+    assert "No trial of similarity or resolution got a reply." in page.said
 
 
 @pytest.mark.parametrize(
@@ -218,9 +213,9 @@ def test_estimates_are_said_with_their_interval(given, words):
 
 
 def test_a_share_is_said_in_per_cent():
-    assert percent(Estimate(0.125, 0.1, 0.2, 40)) == "12.5 % [10.0, 20.0]"
-    assert percent(Estimate(0.5)) == "50.0 %"
-    assert percent(Estimate(np.nan)) == "–"
+    assert format_percent(Estimate(0.125, 0.1, 0.2, 40)) == "12.5 % [10.0, 20.0]"
+    assert format_percent(Estimate(0.5)) == "50.0 %"
+    assert format_percent(Estimate(np.nan)) == "–"
 
 
 def test_long_texts_are_cut_and_say_so():

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from traceback import walk_tb
 
-from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.errors import ConvergenceError, InputError, StoppedError
 from genlaws.core.imports import EXTRAS
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
@@ -75,7 +75,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = EXIT_FAILED
     except OSError as error:
         code = _print_error(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
-    except KeyboardInterrupt as stopped:
+    except (KeyboardInterrupt, StoppedError) as stopped:
         code = _print_error(str(stopped) or "Stopped.", EXIT_INTERRUPTED)
     return code
 

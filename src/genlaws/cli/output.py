@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import math
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,6 +65,10 @@ class ProgressBar:
         """Move the current line on."""
         if self._task is not None:
             self._progress.advance(self._task, n)
+
+    def note(self, sentence: str) -> None:
+        """Print a sentence, also where no bar is shown."""
+        print(sentence, file=sys.stderr)
 
 
 @Parameter(name="*")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -57,7 +57,8 @@ def command_of(
     question : callable
         Made with :func:`~genlaws.core.result.question`, or one that chooses between such questions.
     adapters : callables
-        Made with `fills`. An option that both the question and an adapter have goes to both.
+        Made with `fills`. An option that both the question and an adapter have goes to both, and ``out`` to an adapter
+        that finds earlier work there.
     about : str
         More sentences for the help of the command.
     resumes : bool
@@ -85,7 +86,7 @@ def command_of(
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out, jobs = given.pop("json", False), given.pop("out", None), 1 if "jobs" in own else given.pop("jobs", 1)
+        json, out, jobs = given.pop("json", False), given.get("out"), 1 if "jobs" in own else given.pop("jobs", 1)
         check_out(out or saved)
         values = arguments(given)
         with ExitStack() as stack:
@@ -98,8 +99,9 @@ def command_of(
                 raise KeyboardInterrupt(_stopped(resumes, cells)) from None
         show(found, json=json, out=out)
 
-    every = [*_keyword_only(options), *_shared(resumes or parallel, saved)]
-    signature = inspect.Signature(sorted(every, key=lambda one: one.kind))
+    shared = _shared(resumes or parallel, saved)
+    own_options = [one for name, one in options.items() if name not in {one.name for one in shared}]
+    signature = inspect.Signature(sorted([*_keyword_only(own_options), *shared], key=lambda one: one.kind))
     command.__name__ = question.__name__
     command.__doc__ = _help(question, about, any(one.several for one in described.values()))
     command.__signature__ = signature  # type: ignore[attr-defined]
@@ -119,10 +121,10 @@ def _call(adapter: Adapter, given: Mapping[str, Any]) -> dict[str, Any]:
     return adapter(*bound.args, **bound.kwargs)
 
 
-def _keyword_only(options: Mapping[str, inspect.Parameter]) -> list[inspect.Parameter]:
+def _keyword_only(options: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return options as keywords, but for those that an adapter takes by place."""
     by_place = inspect.Parameter.POSITIONAL_ONLY
-    return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options.values()]
+    return [one if one.kind == by_place else one.replace(kind=one.KEYWORD_ONLY) for one in options]
 
 
 def _default_out(question: Callable[..., Result]) -> Path | None:

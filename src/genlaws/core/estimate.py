@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,9 @@ CONFIDENCE = 0.95
 INTERVAL_MEANING = f"± is half the width of a {100 * CONFIDENCE:g} % interval, written [low, high] if not symmetric."
 MAX_DRAWS_AT_ONCE = 4_000_000  # random numbers in memory
 MAX_DIGITS = 6
+NO_VALUE = "–"
+ZERO_TOLERANCE = 1e-6  # smaller numbers with smaller ends are printed as 0
+NARROW_INTERVAL = 1e-5  # relative width below the printed digits
 FIXED_POINT_MIN, FIXED_POINT_MAX = 1e-4, 1e6  # other sizes are printed with a power of ten
 
 
@@ -64,6 +68,31 @@ def _format_spec(size: float, half: float) -> str:
         return f".{min(max(0, digits), MAX_DIGITS)}f"
     digits = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1 if half > 0 else MAX_DIGITS
     return f".{min(max(1, digits), MAX_DIGITS)}e"
+
+
+def format_estimate(given: Estimate, unit: str = "") -> str:
+    """Return a value with its interval and unit; open ends are printed as infinite."""
+    if not math.isfinite(given.value):
+        return NO_VALUE
+    ends = (given.low, given.high)
+    if max(abs(given.value), *(abs(end) for end in ends)) < ZERO_TOLERANCE:
+        text = "0"
+    elif any(math.isinf(end) for end in ends) and not any(math.isnan(end) for end in ends):
+        low, high = (f"{end:.3g}".replace("inf", "∞").replace("-", "−") for end in ends)
+        text = f"{given.value:.3g} [{low}, {high}]"
+    elif 0.0 <= given.high - given.low < NARROW_INTERVAL * abs(given.value):
+        text = f"{given.value:.5g}"
+    else:
+        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", given.brief)
+    return f"{text} {unit}".rstrip()
+
+
+def format_percent(given: Estimate) -> str:
+    """Return a share with its interval in per cent."""
+    if not math.isfinite(given.value):
+        return NO_VALUE
+    value, low, high = (f"{100.0 * end:.1f}" for end in (given.value, given.low, given.high))
+    return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
 
 
 def interval_columns(name: str, found: Estimate) -> dict[str, float]:

@@ -38,7 +38,7 @@ LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed ta
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
 HASHED_AT_ONCE = 2**20  # numbers
-RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
+RUNNING = ("running", "checkpoint", "store")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
 
@@ -307,21 +307,21 @@ def recorded(value: Any) -> Any:
     """Return an argument as a call records it."""
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
-    if isinstance(value, Mapping):
-        return {str(key): recorded(part) for key, part in value.items()}
-    if isinstance(value, list | tuple) and any(isinstance(one, np.ndarray) or is_dataclass(one) for one in value):
-        return [recorded(one) for one in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return _recorded_object(value)
+    form = _own_form(value)
+    if isinstance(form, Mapping):
+        return {str(key): recorded(part) for key, part in form.items()}
+    if isinstance(form, list | tuple) and any(isinstance(one, np.ndarray) or is_dataclass(one) for one in form):
+        return [recorded(one) for one in form]
     try:
-        return to_plain(value)
+        return to_plain(form)
     except TypeError:  # what has no plain form, such as a function, a model or a list of tensors
         return getattr(value, "__name__", type(value).__name__)
 
 
-def _recorded_object(value: Any) -> Any:
-    """Return an object as its own parts for a call, else as its own text, else as its fields."""
-    own_parts = getattr(value, "call_parts", None)
-    if own_parts is None and "__str__" in vars(type(value)):
-        return str(value)
-    return recorded(parts_of(value) if own_parts is None else own_parts())
+def _own_form(value: Any) -> Any:
+    """Return an object as the parts it gives for a call, else as its own text, else as its fields."""
+    if hasattr(value, "call_parts"):
+        return value.call_parts()
+    if is_dataclass(value) and not isinstance(value, type):
+        return str(value) if "__str__" in vars(type(value)) else parts_of(value)
+    return value

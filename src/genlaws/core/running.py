@@ -63,6 +63,12 @@ class Running:
             self.progress.advance(n)
         self.check()
 
+    def note(self, sentence: str) -> None:
+        """Show a sentence on the work, where the progress has a method ``note`` for it."""
+        show = getattr(self.progress, "note", None)
+        if show is not None:
+            show(sentence)
+
     def cancel(self) -> None:
         """Stop the work at its next step; for another thread, or for what shows the progress."""
         self._stopped.set()

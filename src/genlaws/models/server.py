@@ -502,6 +502,10 @@ class ServerModel:
         settings = json.dumps({**self._fields, "stop": self._stop}, sort_keys=True)
         return f"{self._model} at {self._label} {settings}"
 
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of the model."""
+        return {"name": self.name}
+
     def score(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """Return log-probabilities of the options of each prompt, where the server gives those of a prompt."""
         return self._all(prompts, "probability")

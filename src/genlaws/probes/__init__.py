@@ -12,19 +12,27 @@ from genlaws.models.interface import ProbeModel, Prompt, Reply
 from genlaws.models.server import ServerModel
 from genlaws.probes.asking import AskingReport, ask, ask_and_report
 from genlaws.probes.collapse import Collapse, collapse_of, fit_collapse
-from genlaws.probes.distances import DistanceCurve, distance_curve
 from genlaws.probes.domains import DOMAINS, Domain, domain_of, read_table
+from genlaws.probes.layers.embeddings import LayerMeasurements, measure_layers
+from genlaws.probes.layers.results import LayerTests
 from genlaws.probes.outcomes import RecordedTrials, parse_answer, recorded
-from genlaws.probes.plan import Plan, plan_probe
-from genlaws.probes.probe import ProbeResult, compare_templates, run_probe
-from genlaws.probes.rates import Rates, TrialRates, rates_of
+from genlaws.probes.plan import Plan, ProbePreview, plan_probe, preview_probe
+from genlaws.probes.probe import LocalModel, ProbeResult, TemplateResult, probe_model, run_probe
+from genlaws.probes.rates import DistanceCurve, Rates, TrialRates, distance_curve, rates_of
 from genlaws.probes.resolution import ResolutionCurve, ResolutionFit, fit_resolution, resolution_curve
 from genlaws.probes.simulated import SimulatedModel
 from genlaws.probes.store import ReplyStore
-from genlaws.probes.templates import TEMPLATES, Template, prompt_of, template_of
+from genlaws.probes.templates import (
+    TEMPLATES,
+    VISION_TEMPLATES,
+    Template,
+    VisionTemplate,
+    prompt_of,
+    template_of,
+    vision_template_of,
+)
 from genlaws.probes.trials import ProbeTrial, draw_resolution_trials, draw_trials
 from genlaws.probes.vision.scenes import VisionTrial, draw_vision_resolution_trials, draw_vision_trials, option_counts
-from genlaws.probes.vision.templates import VISION_TEMPLATES, VisionTemplate, vision_template_of
 
 if TYPE_CHECKING:
     from genlaws.probes import encoders as encoders
@@ -39,8 +47,12 @@ __all__ = [
     "Collapse",
     "DistanceCurve",
     "Domain",
+    "LayerMeasurements",
+    "LayerTests",
+    "LocalModel",
     "Plan",
     "ProbeModel",
+    "ProbePreview",
     "ProbeResult",
     "ProbeTrial",
     "Prompt",
@@ -53,13 +65,13 @@ __all__ = [
     "ServerModel",
     "SimulatedModel",
     "Template",
+    "TemplateResult",
     "TrialRates",
     "VisionTemplate",
     "VisionTrial",
     "ask",
     "ask_and_report",
     "collapse_of",
-    "compare_templates",
     "distance_curve",
     "domain_of",
     "draw_resolution_trials",
@@ -68,9 +80,12 @@ __all__ = [
     "draw_vision_trials",
     "fit_collapse",
     "fit_resolution",
+    "measure_layers",
     "option_counts",
     "parse_answer",
     "plan_probe",
+    "preview_probe",
+    "probe_model",
     "prompt_of",
     "rates_of",
     "read_table",

@@ -18,8 +18,9 @@ from scipy import optimize, special, stats
 
 from genlaws.core.arguments import Array, non_negative, positive, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import CONFIDENCE, Estimate, wilson_interval
+from genlaws.core.estimate import CONFIDENCE, Estimate, format_estimate, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.probes.outcomes import RecordedTrials
 from genlaws.semanticity.theory.many_items import identification_of_many, item_numbers
 
@@ -206,8 +207,8 @@ class NestedTest:
     p_value: float
 
 
-@dataclass(frozen=True)
-class Collapse:
+@dataclass(frozen=True, eq=False, repr=False)
+class Collapse(Result):
     """Identification against the number of items, and the laws it may follow.
 
     Attributes
@@ -222,6 +223,14 @@ class Collapse:
         All on the same trials, so that their AIC can be compared.
     tests : tuple of NestedTest
         c/n and the constant against the power law.
+    constant : Estimate
+        The constant c of c/n; NaN if nothing was answered.
+    limit : Estimate
+        The constant that the law of n items tends to, c = 1/b; valid even where n is too small for c/n to hold.
+    exponent : Estimate
+        The exponent of the power law; NaN where the answers do not determine it.
+    best : str
+        The law with the least AIC; empty if there is none.
     message : str
     """
 
@@ -232,30 +241,11 @@ class Collapse:
     from_items: int
     laws: dict[str, Law]
     tests: tuple[NestedTest, ...]
+    constant: Estimate
+    limit: Estimate
+    exponent: Estimate
+    best: str
     message: str
-
-    @property
-    def constant(self) -> Estimate:
-        """The constant c of c/n; NaN if nothing was answered."""
-        return self.laws[INVERSE_LAW].parameters["c"] if self.laws else Estimate(math.nan)
-
-    @property
-    def limit(self) -> Estimate:
-        """The constant that the law of n items tends to, c = 1/b; valid even where n is too small for c/n to hold."""
-        if not self.laws:
-            return Estimate(math.nan)
-        b = self.laws[ITEMS_LAW].parameters["b"]
-        return Estimate(1.0 / b.value, 1.0 / b.high, 1.0 / b.low if b.low > 0 else math.inf, b.count)
-
-    @property
-    def exponent(self) -> Estimate:
-        """The exponent of the power law; NaN where the answers do not determine it."""
-        return self.laws[POWER_LAW].parameters["gamma"] if POWER_LAW in self.laws else Estimate(math.nan)
-
-    @property
-    def best(self) -> str:
-        """The law with the least AIC; empty if there is none."""
-        return min(self.laws, key=lambda name: self.laws[name].aic, default="")
 
     def to_frame(self) -> DataFrame:
         """Return one row per law: AIC, deviance, degrees of freedom and p-value."""
@@ -263,13 +253,22 @@ class Collapse:
         rows = [{"law": law.name, **{name: getattr(law, name) for name in columns}} for law in self.laws.values()]
         return frame_of(rows, columns=["law", *columns])
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
+        """Return the constant, the exponent and what they can be trusted for."""
         if not self.laws:
-            return self.message
-        return (
-            f"c = {self.constant} from {self.from_items} items on, {self.limit} by the law of n items; "
-            f"exponent {self.exponent}. {self.message}"
-        )
+            return Summary(sentences=(self.message,))
+        fitted = f"identification of n items falls as c/n, fitted from {self.from_items} items on; 1 is guessing"
+        limit, exponent = format_estimate(self.limit), format_estimate(self.exponent)
+        rows = [
+            Row("1/n constant c", format_estimate(self.constant), fitted),
+            Row("c by the law of n items", limit, "what n times identification tends to for many items"),
+            Row("exponent", exponent, "of a power law instead of c/n; 1 for c/n, 0 for no collapse"),
+        ]
+        for test in self.tests:
+            if test.restricted == INVERSE_LAW:
+                meaning = "chance that a power law fits this much better if c/n holds; small is evidence against c/n"
+                rows.append(Row("test of c/n", f"p = {test.p_value:.2g}", meaning))
+        return Summary(rows, (self.message,))
 
 
 def collapse_of(
@@ -291,7 +290,8 @@ def collapse_of(
     sizes = replied.item_counts
     counts = np.unique(sizes)
     if not counts.size:
-        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), "No identification trial got a reply.")
+        none = (Estimate(math.nan),) * 3
+        return Collapse(*(np.empty(0),) * 3, (), 0, {}, (), *none, "", "No identification trial got a reply.")
     graded = replied.mode == "probability"
     hits = replied.probability if graded else replied.correct.astype(np.float64)
     groups = [hits[sizes == count] for count in counts]
@@ -323,6 +323,7 @@ def choices_worth(probabilities: Array) -> float:
     return max(mean * (1.0 - mean) / variance, 1.0) * trials
 
 
+@question
 def fit_collapse(
     item_counts: ArrayLike,
     successes: ArrayLike,
@@ -368,7 +369,21 @@ def fit_collapse(
         fits.append(used.law(PREDICTED_LAW, {}, extra[start:]))
     laws = {law.name: law for law in fits}
     shares = tuple(wilson_interval(round(a), round(b)) for a, b in zip(k.tolist(), total.tolist(), strict=True))
-    return Collapse(n, k, total, shares, int(used.n[0]), laws, _tests(laws), _message(laws, used))
+    b = laws[ITEMS_LAW].parameters["b"]
+    return Collapse(
+        n,
+        k,
+        total,
+        shares,
+        int(used.n[0]),
+        laws,
+        _tests(laws),
+        constant=laws[INVERSE_LAW].parameters["c"],
+        limit=Estimate(1.0 / b.value, 1.0 / b.high, 1.0 / b.low if b.low > 0 else math.inf, b.count),
+        exponent=laws[POWER_LAW].parameters["gamma"] if POWER_LAW in laws else Estimate(math.nan),
+        best=min(laws, key=lambda name: laws[name].aic),
+        message=_message(laws, used),
+    )
 
 
 def _checked(item_counts: ArrayLike, successes: ArrayLike, trial_counts: ArrayLike) -> tuple[Array, Array, Array]:

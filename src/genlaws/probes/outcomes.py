@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import special
@@ -20,6 +20,7 @@ from scipy import special
 from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import fingerprint
 from genlaws.models.interface import MODES, Reply
 from genlaws.semanticity.choices.trials import Trials
 
@@ -98,6 +99,10 @@ class RecordedTrials:
     probability: Array
     scores: tuple[Array | None, ...]
     errors: tuple[str, ...]
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of the trials: how many, and a digest of their answers."""
+        return {"mode": self.mode, "trials": len(self.trials), "sha256": fingerprint(self.chosen, self.probability)}
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, one_of, positive, real, scalar, whole_number
+from genlaws.core.arguments import Array, positive, real, scalar
 from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.estimate import Estimate, bootstrap_mean, format_estimate, from_replicates, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
+from genlaws.probes.parameters import Replicates, Seed, Shapes
 from genlaws.probes.rates import above_chance
 from genlaws.probes.trials import ProbeTrial
 from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.model import choice_probabilities
 from genlaws.semanticity.choices.result import ChoiceFit, ShapeComparison
 from genlaws.semanticity.choices.trials import Trials
-from genlaws.semanticity.theory.similarity import SHAPES
 
 PLACE_DECIMALS = 9  # to which places are rounded before they are compared
 MAX_LIST_LENGTH = 8  # in a longer one, each place in it would need a parameter and more trials than there are
@@ -125,8 +126,8 @@ def _point(half: float, shift: float, group: RecordedTrials) -> AnchorPoint:
     )
 
 
-@dataclass(frozen=True)
-class ResolutionFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class ResolutionFit(Result):
     """Resolution, background, lapses and preferences for places, from tests in which distances decide.
 
     Attributes
@@ -161,6 +162,11 @@ class ResolutionFit:
     unit: str
     determined: bool
     message: str
+
+    @property
+    def shape(self) -> str:
+        """Of the fitted similarity; empty where too few replies could be read."""
+        return "" if self.fit is None else self.fit.shape
 
     def identification(self, given: RecordedTrials, item_counts: Sequence[int]) -> Array:
         """Return the accuracy this fit predicts for the identification trials, for each item count.
@@ -213,17 +219,27 @@ class ResolutionFit:
         table = [(name, one.value, one.low, one.high) for name, one in rows.items()]
         return frame_of(table, columns=["parameter", "value", "low", "high"])
 
-    def __str__(self) -> str:
-        if not self.determined:
-            return f"no resolution: {self.message}"
-        shape = "" if self.fit is None else f", {self.fit.shape}"
-        return f"resolution {self.resolution} {self.unit}".rstrip() + shape
+    def summary(self) -> Summary:
+        """Return resolution, shape, background and lapses, or why there are none."""
+        rows = [Row("resolution ε", "not determined")]
+        if self.determined:
+            scale = f"scale of the {self.shape} similarity: closer things are hard to tell apart"
+            background, lapse = format_estimate(self.background), format_estimate(self.lapse)
+            rows = [
+                Row("resolution ε", format_estimate(self.resolution, self.unit), scale),
+                Row("background Δ", background, "similarity of distant things; near ones have 1 more"),
+                Row("lapses λ", lapse, "share of the answers that are guesses"),
+            ]
+        meaning = "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing"
+        rows.append(Row("above chance", format_estimate(self.excess), meaning))
+        return Summary(rows, (self.message,))
 
 
+@question
 def fit_resolution(
     given: RecordedTrials,
-    shapes: Sequence[str] = ("exponential", "gaussian", "power-law", "linear", "constant"),
     *,
+    shapes: Shapes = ("exponential", "gaussian", "power-law", "linear", "constant"),
     unit: str = "",
     kinds: Sequence[str] = DISTANCE_KINDS,
     offsets: bool = False,
@@ -231,8 +247,8 @@ def fit_resolution(
     background: float | str = "fit",
     lapse: float | str = "fit",
     folds: int = 5,
-    replicates: int = 200,
-    seed: int = 0,
+    replicates: Replicates = 200,
+    seed: Seed = 0,
 ) -> ResolutionFit:
     """Fit Luce choice to the answers, with the shape that predicts unseen answers best.
 
@@ -266,10 +282,9 @@ def fit_resolution(
     not follow the distances beyond chance there is nothing to resolve: shapes are not compared, and there are no
     intervals.
     """
-    names = [one_of("shapes", shape, SHAPES) for shape in shapes]
+    names = list(shapes)
     if not names:
         raise InputError("shapes must name at least one shape; got none.")
-    whole_number("replicates", replicates, at_least=20)
     excess = above_chance(given.of_kinds(kinds))
     if not (~given.of_kinds(kinds).failed).any():
         return _no_resolution(excess, unit, f"No trial of {' or '.join(kinds)} got a reply.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,6 +83,10 @@ class SimulatedModel:
     def name(self) -> str:
         """Everything that its answers depend on."""
         return f"simulated({self.chooser}, unparsed_rate={self.unparsed_rate}, seed={self.seed})"
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of the model."""
+        return {"name": self.name}
 
     def prompts_of(self, trials: Sequence[ProbeTrial], template: Template) -> list[Prompt]:
         """Return the prompts of trials, and remember the trials."""

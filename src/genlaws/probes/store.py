@@ -24,6 +24,8 @@ from genlaws.core.errors import InputError
 from genlaws.core.locks import hold
 from genlaws.models.interface import MODES, Prompt, Reply
 
+# Of names stored before they contained a fingerprint.
+PATH_NAME_PREFIXES = ("transformers:", "transformers, with pictures:")
 LINE_START = '{"key": "'  # of every line; a file of something else does not have it
 
 
@@ -79,6 +81,29 @@ class ReplyStore:
     def counts(self) -> dict[str, int]:
         """Number of answers stored under each name of a model."""
         return dict(self._counts)
+
+    def notes(self, model_name: str, *, at_server: bool) -> list[str]:
+        """Return the sentences about answers that are not used, or that may be of another model."""
+        mine = self._counts[model_name]
+        by_path = sum(count for stored, count in self._counts.items() if stored.startswith(PATH_NAME_PREFIXES))
+        others = sum(self._counts.values()) - mine - by_path
+        sentences = []
+        if by_path:
+            sentences.append(
+                f"{by_path:,} answers were stored under the path of their model by an older version. They are not "
+                "used, since the weights may have changed."
+            )
+        if others and not mine:
+            sentences.append(
+                f"{others:,} answers are of another model, other weights or other settings. They are not used."
+            )
+        if mine and at_server:
+            sentences.append(
+                f"{mine:,} answers are reused: the address of the server and the name of the model match. Whether the "
+                "model there is still the same cannot be checked from here; if it changed, use another --out or "
+                "--label."
+            )
+        return sentences
 
     def find(self, model_name: str, mode: str, prompt: Prompt) -> Reply | None:
         """Return the answer of a model to a prompt, or none if it has not answered it in this mode."""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from genlaws.core.imports import loaded_on_access
 from genlaws.report.measurement import measurement_page
 from genlaws.report.movie import embedding_movie
-from genlaws.report.probe import probe_page
 
 if TYPE_CHECKING:
     from genlaws.report.document import Report as Report
@@ -13,6 +12,6 @@ if TYPE_CHECKING:
     from genlaws.report.section import Section as Section
     from genlaws.report.user_data.data import UserData as UserData
 
-__all__ = ["Report", "Section", "UserData", "embedding_movie", "measurement_page", "probe_page", "whole_report"]
+__all__ = ["Report", "Section", "UserData", "embedding_movie", "measurement_page", "whole_report"]
 
 __getattr__, __dir__ = loaded_on_access(__name__)

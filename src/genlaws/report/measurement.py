@@ -73,15 +73,8 @@ def _explanation() -> str:
     return paragraphs(sentences)
 
 
-def encoder_page(found: LayerMeasurements, title: str) -> str:
-    """Return the HTML of a page on an encoder: its best layer, all layers, and the controls.
-
-    Parameters
-    ----------
-    found : LayerMeasurements
-    title : str
-        Such as the name of the encoder and the stimuli.
-    """
+def encoder_page(found: LayerMeasurements) -> str:
+    """Return the HTML of a page on an encoder: its best layer, all layers, and the controls."""
     best = found.measurements[found.layers.index(found.best)]
     rows = [
         (
@@ -119,7 +112,8 @@ def encoder_page(found: LayerMeasurements, title: str) -> str:
         "<h2>How to read this</h2>",
         paragraphs(ENCODER_NOTES),
     ]
-    return whole_page(f"Semanticity of {title}, layer by layer", parts)
+    name = found.encoder.partition(" [")[0].rpartition("/")[2]
+    return whole_page(f"Semanticity of {name}: {found.stimuli}, layer by layer", parts)
 
 
 def _control(found: LayerMeasurements, name: str) -> str:

@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import base64
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from genlaws import __version__
-from genlaws.core.errors import InputError
-from genlaws.core.estimate import Estimate
+from genlaws.core.estimate import NO_VALUE, format_estimate, format_percent
 from genlaws.figures.semanticity import layers as layer_pictures
 from genlaws.figures.semanticity import probe as pictures
-from genlaws.probes.collapse import CONSTANT_LAW, INVERSE_LAW, ITEMS_LAW, POWER_LAW, PREDICTED_LAW, Collapse, Law
+from genlaws.probes.collapse import CONSTANT_LAW, INVERSE_LAW, ITEMS_LAW, POWER_LAW, PREDICTED_LAW, Law
 from genlaws.probes.layers.results import ESTIMATES, LayerTests
-from genlaws.probes.outcomes import AnyTrial
-from genlaws.probes.probe import Example, ProbeResult, compare_templates
-from genlaws.probes.rates import Rates
+from genlaws.probes.plan import Example
+from genlaws.probes.probe import ProbeResult, TemplateResult
+from genlaws.probes.rates import TEST_LABELS, Rates, TrialRates
 from genlaws.probes.vision.pictures import picture_of
 from genlaws.probes.vision.scenes import VisionTrial
 from genlaws.render.html import data_table, escaped, folded, number_table, paragraphs, picture, quoted, whole_page
@@ -36,8 +32,6 @@ TRIAL_QUESTIONS = {
     "identification": "Identification: which is exactly there?",
     "resolution": "Two anchors: which is nearer?",
 }
-Row = tuple[str, str, str]
-TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
 KIND_LABELS = {"similarity": "generalization", "identification": "identification", "resolution": "two anchors"}
 LAW_LABELS = {
     INVERSE_LAW: "c/n",
@@ -46,33 +40,30 @@ LAW_LABELS = {
     ITEMS_LAW: "law of n items",
     PREDICTED_LAW: "similarity: the fitted resolution",
 }
-NO_VALUE = "–"
-ZERO_TOLERANCE = 1e-6  # smaller numbers with smaller ends are printed as 0
-NARROW_INTERVAL = 1e-5  # relative width below the printed digits
 Drawing = tuple[Callable[[], Figure], str]
 
 
-def examples(result: ProbeResult) -> str:
+def examples(result: TemplateResult) -> str:
     """Return the first trial of each kind with its prompt and reply."""
-    firsts = {trial.kind: trial for trial in reversed(result.given.trials)}
-    return "".join(_example(one, firsts[one.kind]) for one in result.examples)
+    return "".join(map(_example, result.examples))
 
 
-def unread(result: ProbeResult) -> str:
+def unread(result: TemplateResult) -> str:
     """Return the first replies that could not be read; empty if all could."""
     if not result.unread:
         return ""
-    numbers = np.flatnonzero(result.given.unparsed).tolist()
-    shown = [_example(one, result.given.trials[number]) for one, number in zip(result.unread, numbers, strict=False)]
-    caption = f"The first {len(shown)} of {len(numbers):,} replies that name no item, or several."
-    return f'<h3>Replies that could not be read</h3><p class="soft">{escaped(caption)}</p>{"".join(shown)}'
+    rates = result.rates
+    count = round(rates.unparsed.value * (result.trial_count - rates.failed))
+    caption = f"The first {len(result.unread)} of {count:,} replies that name no item, or several."
+    shown = "".join(map(_example, result.unread))
+    return f'<h3>Replies that could not be read</h3><p class="soft">{escaped(caption)}</p>{shown}'
 
 
-def _example(one: Example, trial: AnyTrial) -> str:
+def _example(one: Example) -> str:
     heading = f"{TRIAL_QUESTIONS.get(one.kind, one.kind)} Right: {one.right}."
     parts = [f"<p><strong>{escaped(heading)}</strong></p>"]
-    if isinstance(trial, VisionTrial):
-        parts.append(_picture(trial))
+    if one.trial is not None:
+        parts.append(_picture(one.trial))
     parts += [quoted(one.prompt), '<p class="soft">Answered:</p>', quoted(one.answer or "(nothing)")]
     return f'<div class="example">{"".join(parts)}</div>'
 
@@ -87,146 +78,28 @@ def _picture(trial: VisionTrial) -> str:
     return f'<img class="shown" {size} alt="{escaped(described)}" src="data:image/png;base64,{data}">'
 
 
-def settings(result: ProbeResult) -> str:
+def settings(result: ProbeResult, one: TemplateResult) -> str:
     """Return the model, the task and the template."""
-    plan = result.plan
     modes = {
         "probability": "the probabilities of all answers are compared; nothing is sampled",
         "text": "the reply is read strictly: exactly one item must be named",
     }
+    asked = "" if one.asking is None else f"; {one.asking}"
     rows = [
         ("model", result.model, "with every setting that changes an answer, such as temperature and seed"),
-        ("task", plan.task, f"distances in {plan.unit}" if plan.unit else ""),
+        ("task", result.task, f"distances in {result.unit}" if result.unit else ""),
         ("mode", result.mode, modes[result.mode]),
-        ("trials", f"{len(plan.trials):,}", f"drawn with seed {plan.seed}; {result.asking}"),
+        ("trials", f"{one.trial_count:,}", f"drawn with seed {result.seed}{asked}"),
+        ("template", one.template, ""),
     ]
-    return number_table([*rows, *_template_rows(result)], wrapped=True)
+    for name, value in one.wording.items():
+        if name != "name" and value not in ("", False):
+            shown = repr(value) if isinstance(value, str) else "yes"
+            rows.append((f"template, {name.replace('_', ' ')}", shown, ""))
+    return number_table(rows, wrapped=True)
 
 
-def _template_rows(result: ProbeResult) -> Iterable[tuple[str, str, str]]:
-    """Yield the parts of the template that are not empty."""
-    template = result.plan.template
-    for field in fields(template):
-        value = getattr(template, field.name)
-        if field.name == "name":
-            yield "template", str(value), ""
-        elif value not in ("", False):
-            yield f"template, {field.name.replace('_', ' ')}", repr(value) if isinstance(value, str) else "yes", ""
-
-
-def format_estimate(given: Estimate, unit: str = "") -> str:
-    """Return a value with its interval and unit; open ends are printed as infinite."""
-    if not math.isfinite(given.value):
-        return NO_VALUE
-    ends = (given.low, given.high)
-    if max(abs(given.value), *(abs(end) for end in ends)) < ZERO_TOLERANCE:
-        text = "0"
-    elif any(math.isinf(end) for end in ends) and not any(math.isnan(end) for end in ends):
-        low, high = (f"{end:.3g}".replace("inf", "∞").replace("-", "−") for end in ends)
-        text = f"{given.value:.3g} [{low}, {high}]"
-    elif 0.0 <= given.high - given.low < NARROW_INTERVAL * abs(given.value):
-        text = f"{given.value:.5g}"
-    else:
-        text = re.sub(r"-?\b0\.0+(?![0-9])", "0", given.brief)
-    return f"{text} {unit}".rstrip()
-
-
-def percent(given: Estimate) -> str:
-    """Return a share with its interval in per cent."""
-    if not math.isfinite(given.value):
-        return NO_VALUE
-    value, low, high = (f"{100.0 * end:.1f}" for end in (given.value, given.low, given.high))
-    return f"{value} %" if math.isnan(given.low + given.high) else f"{value} % [{low}, {high}]"
-
-
-def probe_headline(result: ProbeResult) -> list[Row]:
-    """Return name, value and meaning of the main numbers of a probe."""
-    return [*_resolution(result), *_rates(result), *_collapse(result.collapse), *_replies(result)]
-
-
-def _resolution(result: ProbeResult) -> list[Row]:
-    fit = result.resolution
-    above = (
-        "above chance",
-        format_estimate(fit.excess),
-        "probability of the right answer in the tests of nearness, minus 1/n; 0 is guessing",
-    )
-    if not fit.determined or fit.fit is None:
-        return [("resolution ε", "not determined", fit.message), above]
-    return [
-        (
-            "resolution ε",
-            format_estimate(fit.resolution, fit.unit),
-            f"scale of the {fit.fit.shape} similarity: closer things are hard to tell apart",
-        ),
-        (
-            "background Δ",
-            format_estimate(fit.background),
-            "similarity of distant things; near ones have 1 more",
-        ),
-        ("lapses λ", format_estimate(fit.lapse), "share of the answers that are guesses"),
-        above,
-    ]
-
-
-def _rates(result: ProbeResult) -> list[Row]:
-    """Return both tests with the fewest items; the others are in a table."""
-    rows = []
-    for kind, name in TEST_LABELS.items():
-        meaning = "the nearest item" if kind == "similarity" else "the item that is exactly there"
-        for one in result.rates.of(kind)[:1]:
-            note = f"probability of {meaning} among {one.item_count}; chance {one.chance:.3g}"
-            rows.append((f"{name} (n = {one.item_count})", format_estimate(one.best), note))
-    return rows
-
-
-def _collapse(fall: Collapse) -> list[Row]:
-    if not fall.laws:
-        return []
-    tested = next((test for test in fall.tests if test.restricted == INVERSE_LAW), None)
-    rows = [
-        (
-            "1/n constant c",
-            format_estimate(fall.constant),
-            f"identification of n items falls as c/n, fitted from {fall.from_items} items on; 1 is guessing",
-        ),
-        ("c by the law of n items", format_estimate(fall.limit), "what n times identification tends to for many items"),
-        ("exponent", format_estimate(fall.exponent), "of a power law instead of c/n; 1 for c/n, 0 for no collapse"),
-    ]
-    if tested is not None:
-        meaning = "chance that a power law fits this much better if c/n holds; a small value is evidence against c/n"
-        rows.append(("test of c/n", f"p = {tested.p_value:.2g}", meaning))
-    return rows
-
-
-def _replies(result: ProbeResult) -> list[Row]:
-    rates = result.rates
-    meaning = "share of the replies that name no item, or several; they count as errors"
-    if result.mode == "probability":
-        meaning = "share of the trials whose probabilities are not numbers; they count as errors"
-    rows = [
-        ("unread replies", percent(rates.unparsed), meaning),
-        ("failed", f"{rates.failed} of {len(result.plan.trials):,}", "trials without any reply; not in any rate"),
-    ]
-    place = _position(result)
-    return rows if place is None else [*rows, place]
-
-
-def _position(result: ProbeResult) -> Row | None:
-    """Return how often the first item is named in the test with the fewest items."""
-    shown = [one for one in result.rates.rates if math.isfinite(one.first.value)]
-    if not shown:
-        return None
-    one = min(shown, key=lambda rate: (rate.item_count, rate.kind != "similarity"))
-    preference = "" if one.first.low <= one.chance <= one.first.high else ": a preference for a place"
-    return (
-        f"first item named (n = {one.item_count})",
-        percent(one.first),
-        f"share of the readable answers; {100 * one.chance:.3g} % without a preference for places{preference}",
-    )
-
-
-def tables(result: ProbeResult) -> str:
+def tables(result: TemplateResult) -> str:
     """Return the tables of one probe, except that of both tests by number of items."""
     parts = [_replies_table(result.rates.rates), _places_table(result.rates.rates)]
     if result.collapse.laws:
@@ -243,14 +116,19 @@ def tables(result: ProbeResult) -> str:
     return "".join([*parts, *_folded_tables(result)])
 
 
-def _folded_tables(result: ProbeResult) -> list[str]:
+def _folded_tables(result: TemplateResult) -> list[str]:
     """Return the numbers behind the pictures, folded."""
     parts = []
-    unit = f" ({result.plan.unit})" if result.plan.unit else ""
+    unit = f" ({result.resolution.unit})" if result.resolution.unit else ""
     if result.curve is not None and result.curve.points:
         turned = [
             (
-                *(f"{one.half_separation:g}", f"{one.shift:g}", percent(one.upper), format_estimate(one.probability)),
+                *(
+                    f"{one.half_separation:g}",
+                    f"{one.shift:g}",
+                    format_percent(one.upper),
+                    format_estimate(one.probability),
+                ),
                 *(f"{one.upper.count}", str(one.unparsed), str(one.failed)),
             )
             for one in result.curve.points
@@ -263,7 +141,7 @@ def _folded_tables(result: ProbeResult) -> list[str]:
             *(
                 str(one.item_count),
                 f"{one.low:.4g} to {one.high:.4g}",
-                percent(one.accuracy),
+                format_percent(one.accuracy),
                 format_estimate(one.probability),
             ),
             str(one.accuracy.count),
@@ -277,19 +155,11 @@ def _folded_tables(result: ProbeResult) -> list[str]:
     return parts
 
 
-def by_items(result: ProbeResult) -> str:
+def by_items(rates: TrialRates) -> str:
     """Return the table of both tests by number of items."""
-    counts = sorted({one.item_count for kind in TEST_LABELS for one in result.rates.of(kind)})
-    found = {(one.kind, one.item_count): one for one in result.rates.rates}
-    rows = []
-    for count in counts:
-        cells = [
-            format_estimate(found[kind, count].best) if (kind, count) in found else NO_VALUE for kind in TEST_LABELS
-        ]
-        rows.append((str(count), *cells, f"{1 / count:.3g}"))
-    note = "mean probability of the right answer" if result.mode == "probability" else "share of right answers"
+    note = "mean probability of the right answer" if rates.mode == "probability" else "share of right answers"
     caption = f"Both tests by number of items: {note}, 95 % interval"
-    return data_table(caption, ("items n", *TEST_LABELS.values(), "chance"), rows)
+    return data_table(caption, ("items n", *TEST_LABELS.values(), "chance"), rates.both_tests())
 
 
 def _replies_table(rates: Sequence[Rates]) -> str:
@@ -297,7 +167,7 @@ def _replies_table(rates: Sequence[Rates]) -> str:
     rows = [
         (
             *(KIND_LABELS.get(one.kind, one.kind), str(one.item_count), f"{one.sent:,}", str(one.failed)),
-            *(percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
+            *(format_percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
         )
         for one in rates
     ]
@@ -309,8 +179,8 @@ def _places_table(rates: Sequence[Rates]) -> str:
         (
             KIND_LABELS.get(one.kind, one.kind),
             str(one.item_count),
-            percent(one.first),
-            percent(one.last),
+            format_percent(one.first),
+            format_percent(one.last),
             f"{100 * one.chance:.1f} %",
         )
         for one in rates
@@ -338,7 +208,7 @@ def _laws_table(laws: dict[str, Law]) -> str:
     return data_table("Laws for the identification of n items, the best first", columns, rows)
 
 
-def _shapes_table(result: ProbeResult) -> str:
+def _shapes_table(result: TemplateResult) -> str:
     comparison = result.resolution.comparison
     assert comparison is not None
     rows = [
@@ -355,7 +225,7 @@ def _shapes_table(result: ProbeResult) -> str:
     return data_table(caption, ("shape", "log-likelihood", "against the best (± standard error)"), rows)
 
 
-def _preferences(result: ProbeResult) -> list[tuple[str, str]]:
+def _preferences(result: TemplateResult) -> list[tuple[str, str]]:
     fit = result.resolution
     rows = [(name, format_estimate(value)) for name, value in fit.offsets.items()]
     return rows + [
@@ -363,71 +233,31 @@ def _preferences(result: ProbeResult) -> list[tuple[str, str]]:
     ]
 
 
-def probe_page(
-    results: Sequence[ProbeResult],
-    title: str,
-    *,
-    layers: Sequence[LayerTests] | None = None,
-    notes: Sequence[str] = (),
-) -> str:
+def probe_page(result: ProbeResult) -> str:
     """Return the HTML of a page on a probe: the numbers and what they mean, pictures, tables, examples.
 
-    Text from a model or a server is quoted and cannot act on the page.
-
-    Parameters
-    ----------
-    results : sequence of ProbeResult
-        One for each template, of the same model and task. The best comes first.
-    title : str
-        Such as the name of the model and the task.
-    layers : sequence of LayerTests, optional
-        Both tests in every layer, each shown under the template of its name.
-    notes : sequence of str
-        Printed below the heading.
+    The best template comes first. Text from a model or a server is quoted and cannot act on the page.
     """
-    ordered = _ordered(results)
-    by_template = _by_template(layers or (), ordered)
+    ordered = result.ordered
     first = ordered[0]
-    about = f"{len(ordered)} templates" if len(ordered) > 1 else f"template {first.plan.template.name}"
+    about = f"{len(ordered)} templates" if len(ordered) > 1 else f"template {first.template}"
     each = " each" if len(ordered) > 1 else ""
     parts = [
-        f'<p class="soft">Model <code>{escaped(first.model)}</code>; task {escaped(first.plan.task)}, '
-        f"{escaped(about)}, {len(first.plan.trials):,} trials{each}, scored by {escaped(first.mode)}. "
+        f'<p class="soft">Model <code>{escaped(result.model)}</code>; task {escaped(result.task)}, '
+        f"{escaped(about)}, {first.trial_count:,} trials{each}, scored by {escaped(result.mode)}. "
         f"genlaws {escaped(__version__)}.</p>",
-        paragraphs(
-            [*notes, *(f"{one.plan.template.name}: {one.rates.failure}" for one in ordered if one.rates.failed)]
-        ),
+        paragraphs(f"{one.template}: {one.rates.failure}" for one in ordered if one.rates.failed),
     ]
     if len(ordered) > 1:
         parts.append(_comparison(ordered))
-    for number, one in enumerate(ordered, start=1):
-        parts.append(_section(one, number, by_template.get(one.plan.template.name), alone=len(ordered) == 1))
+    parts += [_section(result, one, number) for number, one in enumerate(ordered, start=1)]
     parts += ["<h2>How to read this</h2>", _explanation()]
-    return whole_page(f"Probe of {title}", parts)
+    model = result.model.partition(" [")[0].rpartition("/")[2]
+    return whole_page(f"Probe of {model}: {result.task}", parts)
 
 
-def _ordered(results: Sequence[ProbeResult]) -> list[ProbeResult]:
-    """Return the probes with the best template first."""
-    if not results:
-        raise InputError("results must hold at least one probe; got none.")
-    named = {one.plan.template.name: one for one in results}
-    if len(named) < len(results):
-        names = ", ".join(one.plan.template.name for one in results)
-        raise InputError(f"results must be of different templates, each under a name of its own; got {names}.")
-    return [named[name] for name in compare_templates(results)]
-
-
-def _by_template(layers: Sequence[LayerTests], results: Sequence[ProbeResult]) -> dict[str, LayerTests]:
-    known = [one.plan.template.name for one in results]
-    strange = next((one.template for one in layers if one.template not in known), None)
-    if strange is not None:
-        raise InputError(f"layers must be of the templates of results, {', '.join(known)}; got {strange}.")
-    return {one.template: one for one in layers}
-
-
-def _comparison(ordered: Sequence[ProbeResult]) -> str:
-    above = compare_templates(ordered)
-    best = ordered[0].plan.template.name
+def _comparison(ordered: Sequence[TemplateResult]) -> str:
+    best = ordered[0].template
     sentence = (
         f"{best} is the furthest above chance of {len(ordered)} templates with the same trials. It was chosen with "
         "these answers, which its intervals do not account for: its numbers are slightly too good. A probe with "
@@ -435,20 +265,19 @@ def _comparison(ordered: Sequence[ProbeResult]) -> str:
     )
     rows = [
         (
-            one.plan.template.name,
-            format_estimate(above[one.plan.template.name]),
+            one.template,
+            format_estimate(one.above_chance),
             format_estimate(one.resolution.resolution, one.resolution.unit)
             if one.resolution.determined
             else "not determined",
             format_estimate(one.collapse.constant),
-            percent(one.rates.unparsed),
+            format_percent(one.rates.unparsed),
         )
         for one in ordered
     ]
     columns = ("template", "above chance", "resolution ε", "1/n constant c", "unread replies")
     links = ", ".join(
-        f'<a href="#template-{number}">{escaped(one.plan.template.name)}</a>'
-        for number, one in enumerate(ordered, start=1)
+        f'<a href="#template-{number}">{escaped(one.template)}</a>' for number, one in enumerate(ordered, start=1)
     )
     caption = "Both tests for each template, with 95 % intervals; gray: chance, 1/n."
     return (
@@ -458,23 +287,25 @@ def _comparison(ordered: Sequence[ProbeResult]) -> str:
     )
 
 
-def _section(result: ProbeResult, number: int, layers: LayerTests | None, *, alone: bool) -> str:
-    heading = "Numbers" if alone else f"Template {result.plan.template.name}"
+def _section(result: ProbeResult, one: TemplateResult, number: int) -> str:
+    heading = "Numbers" if len(result.templates) == 1 else f"Template {one.template}"
+    drawn = [(partial(draw, one), _caption(name, one)) for name, draw in pictures.template_drawings(one).items()]
     return "\n".join(
         [
             f'<section><h2 id="template-{number}">{escaped(heading)}</h2>',
-            number_table(probe_headline(result)),
-            by_items(result),
+            number_table([(row.label, row.value, row.meaning) for row in one.rows()]),
+            paragraphs([one.resolution.message] if not one.resolution.determined else []),
+            by_items(one.rates),
             "<h3>Pictures</h3>",
-            _drawn(_pictures(result), f"picture-{number}"),
-            "" if layers is None else _layers(layers, number),
+            _drawn(drawn, f"picture-{number}"),
+            "" if one.layers is None else _layers(one.layers, number),
             "<h3>Tables</h3>",
-            tables(result),
+            tables(one),
             "<h3>Example trials and replies</h3>",
-            examples(result),
-            unread(result),
+            examples(one),
+            unread(one),
             "<h3>Model, task and template</h3>",
-            settings(result),
+            settings(result, one),
             "</section>",
         ]
     )
@@ -516,35 +347,20 @@ def _layers(found: LayerTests, number: int) -> str:
     )
 
 
-def _pictures(result: ProbeResult) -> list[Drawing]:
+def _caption(name: str, result: TemplateResult) -> str:
+    """Return what a picture of a template shows."""
     note = "line: the fitted choice" if result.resolution.determined else "no line, as no resolution is determined"
-    every = (
-        (
-            result.curve is not None and result.curve.points,
-            pictures.draw_resolution_curve,
-            "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
-            f"intervals; {note}; gray: chance, dotted: the places of the two items.",
-        ),
-        (
-            any(result.rates.of(kind) for kind in pictures.KIND_NAMES),
-            pictures.draw_items,
-            "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
-            "drawn thinner below the number of items where the fit starts.",
-        ),
-        (
-            result.distances.points,
-            pictures.draw_distances,
-            "Right answers in the tests of nearness by distance of the right item, for each number of items, with "
-            "95 % intervals; gray: chance.",
-        ),
-        (
-            result.resolution.offsets,
-            pictures.draw_options,
-            "Preference for each answer whatever the items are, with 95 % intervals: what the fit removes before "
-            "it estimates a resolution.",
-        ),
-    )
-    return [(partial(draw, result), caption) for available, draw, caption in every if available]
+    captions = {
+        "anchors": "Two items at c ± D, the query at c + δ: how often the upper one is named. Points with 95 % "
+        f"intervals; {note}; gray: chance, dotted: the places of the two items.",
+        "items": "Both tests with more items at once, with 95 % intervals; the laws are fitted to identification, and "
+        "drawn thinner below the number of items where the fit starts.",
+        "distances": "Right answers in the tests of nearness by distance of the right item, for each number of items, "
+        "with 95 % intervals; gray: chance.",
+        "preferences": "Preference for each answer whatever the items are, with 95 % intervals: what the fit removes "
+        "before it estimates a resolution.",
+    }
+    return captions[name]
 
 
 def _explanation() -> str:

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import scripted_server as scripted
+from genlaws.core.errors import StoppedError
+from genlaws.models.language import TransformersModel
 from scripted_server import ScriptedServer, status
 
 FEW = ["--items", "2,3", "--trials", "10", "--shifts=-50,50", "--half-separations", "20,100"]
@@ -29,40 +31,42 @@ def probe(genlaws, model):
     return call
 
 
+def rates_of(found):
+    return found.json["result"]["templates"][0]["rates"]["rates"]
+
+
 def test_a_folder_of_results_is_written_and_no_prompt_is_repeated(probe, tmp_path):
     found = probe("--template", "list,sentences", "--out", tmp_path)
     assert found.code == 0, found.err
     assert "generalization p_S" in found.out
-    assert "its interval does not account for the choice among 2 templates" in found.out
+    assert "its interval does not account for the choice among 2 templates" in " ".join(found.out.split())
     assert "list: 60 prompts; " in found.err
     assert "tokens to read" in found.err
     names = {path.name for path in tmp_path.iterdir()}
     tables = {f"{name}.csv" for name in ("rates", "resolution", "collapse", "distances", "trials", "anchors")}
-    assert names == {"answers.jsonl", "report.html", "probe.json", *tables}
-    answers, numbers = (tmp_path / "answers.jsonl").read_bytes(), json.loads((tmp_path / "probe.json").read_text())
+    pictures = {"templates", *(f"{name}-{number}" for name in ("anchors", "items", "distances") for number in (1, 2))}
+    drawn = {f"{name}.{kind}" for name in pictures for kind in ("png", "pdf")}
+    assert names == {"answers.jsonl", "report.html", "result.json", *tables, *drawn}
+    answers, numbers = (tmp_path / "answers.jsonl").read_bytes(), json.loads((tmp_path / "result.json").read_text())
     assert len(answers.splitlines()) == 120
-    assert [one["template"] for one in numbers["probes"]] == ["list", "sentences"]
+    assert [one["template"] for one in numbers["templates"]] == ["list", "sentences"]
     again = probe("--template", "list,sentences", "--out", tmp_path)
     assert "60 prompts; 60 answered already" in again.err
     assert (tmp_path / "answers.jsonl").read_bytes() == answers
-    assert json.loads((tmp_path / "probe.json").read_text()) == numbers
+    assert json.loads((tmp_path / "result.json").read_text()) == numbers
     rates = pd.read_csv(tmp_path / "rates.csv")
     assert set(rates["kind"]) == {"similarity", "identification", "resolution"}
 
 
 def test_the_numbers_are_those_of_the_library(probe, model):
-    from genlaws.models.language import TransformersModel
-    from genlaws.probes.plan import plan_probe
-    from genlaws.probes.probe import run_probe
+    from genlaws.core.plain import to_plain
+    from genlaws.probes import plan_probe, probe_model, run_probe
 
-    found = probe("--json", "--seed", "4")
+    found = probe("--json", "--seed", "4").json["result"]
     plan = plan_probe("years", [2, 3], 10, half_separations=[20, 100], shifts=[-50, 50], seed=4)
-    expected = run_probe(TransformersModel.load(model, seed=4), plan).to_dict()
-    reported = found.json["probes"][0]
-    assert reported["rates"] == [pytest.approx(row, nan_ok=True) for row in expected["rates"]]
-    assert reported["resolution"]["excess_over_chance"]["value"] == pytest.approx(
-        expected["resolution"]["excess_over_chance"]["value"]
-    )
+    assert found["templates"] == [to_plain(run_probe(TransformersModel.load(model, seed=4), plan))]
+    few = {"items": [2, 3], "trials": 10, "half_separations": [20, 100], "shifts": [-50, 50]}
+    assert found["templates"] == probe_model(str(model), **few, seed=4).to_dict()["templates"]
 
 
 def test_a_model_that_cannot_go_on_from_a_prompt_gives_the_same_numbers_and_says_so(probe, monkeypatch):
@@ -72,9 +76,10 @@ def test_a_model_that_cannot_go_on_from_a_prompt_gives_the_same_numbers_and_says
     found = probe(*few)
     assert "the prompt is read again for each answer" in found.err
     assert "read again" not in usual.err
-    for one, other in zip(usual.json["probes"][0]["rates"], found.json["probes"][0]["rates"], strict=True):
-        numbers = {name: value for name, value in one.items() if not isinstance(value, str | None)}
-        assert {name: other[name] for name in numbers} == pytest.approx(numbers, rel=1e-3, nan_ok=True)
+    for one, other in zip(rates_of(usual), rates_of(found), strict=True):
+        assert one["accuracy"] == other["accuracy"]
+        numbers = {name: one["probability"][name] for name in ("value", "low", "high")}
+        assert {name: other["probability"][name] for name in numbers} == pytest.approx(numbers, rel=1e-3)
 
 
 def test_layers_are_shown_and_written(probe, tmp_path):
@@ -108,7 +113,7 @@ def test_answers_go_with_the_weights_and_not_with_the_folder(genlaws, model, tmp
     folder.rename(moved)
     found = genlaws("semanticity", "probe", moved, *BRIEF, "--json", "--out", out)
     assert "8 prompts; 8 answered already" in found.err
-    assert found.json["probes"][0]["rates"] == first.json["probes"][0]["rates"]
+    assert rates_of(found) == rates_of(first)
     weights = safetensors.load_file(moved / "model.safetensors")
     last = "model.norm.weight"
     safetensors.save_file(weights | {last: -weights[last]}, moved / "model.safetensors", metadata={"format": "pt"})
@@ -118,7 +123,7 @@ def test_answers_go_with_the_weights_and_not_with_the_folder(genlaws, model, tmp
     assert said in other.err
     assert said not in found.err
     stored, requested, before = (
-        [rate["probability"] for rate in one.json["probes"][0]["rates"]] for one in (other, alone, first)
+        [rate["probability"]["value"] for rate in rates_of(one)] for one in (other, alone, first)
     )
     assert stored == pytest.approx(requested, rel=1e-3)
     assert stored != pytest.approx(before, rel=1e-3)
@@ -150,6 +155,29 @@ def test_answers_of_a_server_are_said_to_be_stored_by_its_name(at_server, tmp_pa
 
 
 BRIEF = ["--items", "2", "--trials", "4", "--no-anchors"]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), StoppedError("The computation was cancelled.")], ids=str)
+def test_a_stopped_probe_keeps_its_answers_and_goes_on(genlaws, model, tmp_path, stop):
+    score, calls = TransformersModel.score, []
+
+    def stopped(self, prompts):
+        calls.append(len(prompts))
+        if len(calls) == 4:
+            raise stop
+        return score(self, prompts)
+
+    call = ("semanticity", "probe", model, *BRIEF, "--batch-size", "2", "--out", tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransformersModel, "score", stopped)
+        found = genlaws(*call)
+    assert (found.code, found.out) == (130, "")
+    assert found.err.strip().endswith(f"genlaws: {str(stop) or 'Stopped.'}")
+    assert {path.name for path in tmp_path.iterdir()} == {"answers.jsonl"}
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == sum(calls[:3])
+    again = genlaws(*call)
+    assert again.code == 0, again.err
+    assert f"8 prompts; {sum(calls[:3])} answered already" in again.err
 
 
 @pytest.fixture
@@ -200,11 +228,12 @@ def test_trials_that_got_no_answer_are_said_first_and_repeated(at_server, tmp_pa
     why = "The server answered 400 (bad request): prompt refused."
     said = f"2 of 8 trials got no answer and are not counted in any number: 2 × {why}"
     assert reported.code == text.code == again.code == 0
-    assert text.out.startswith(f"Attention: {said} The same command with the same --out repeats only these prompts")
+    assert text.out.startswith(f"Attention: {said} The same command with the same --out repeats only these prompts.\n")
     assert said in reported.err
     assert said in page
-    assert reported.json["probes"][0]["failed"] == 2
-    assert reported.json["probes"][0]["failures"] == [{"reason": why, "trials": 2}]
+    rates = reported.json["result"]["templates"][0]["rates"]
+    assert rates["failed"] == 2
+    assert rates["errors"] == {why: 2}
     assert "Attention" not in again.out
     assert "6 found in the store, 2 answered now, none failed" in again.out
 
@@ -216,8 +245,9 @@ def test_a_dry_run_shows_prompts_and_loads_nothing(genlaws):
     assert "Nothing was sent to a model." in found.out
     assert "at the given price" in found.out
     reported = genlaws("semanticity", "probe", "no/such-model", "--dry-run", "--json", "--task", "colors").json
-    assert len(reported["prompts"]) == 3
-    assert reported["workload"][0]["pictures"] == reported["workload"][0]["different"]
+    (one,) = reported["result"]["templates"]
+    assert len(one["prompts"]) == 3
+    assert one["workload"]["pictures"] == one["workload"]["different"]
 
 
 def test_an_encoder_is_measured_layer_by_layer(genlaws, model, tmp_path):
@@ -233,10 +263,13 @@ def test_an_encoder_is_measured_layer_by_layer(genlaws, model, tmp_path):
 
 
 def test_pictures_are_saved_before_they_are_shown(genlaws, tmp_path):
-    found = genlaws("semanticity", "probe", "m", "--task", "shapes", "--save-pictures", "--dry-run")
-    assert found.code == 0
+    brief = ("semanticity", "probe", "m", "--task", "shapes", "--trials", "1", "--items", "2", "--no-anchors")
+    found = genlaws(*brief, "--save-pictures", "--dry-run", "--out", tmp_path)
+    assert found.code == 0, found.err
+    assert len(list((tmp_path / "pictures").glob("shapes_*.png"))) == 2
+    assert "save_pictures needs --out, the folder for the pictures" in genlaws(*brief, "--save-pictures").err
     found = genlaws("semanticity", "probe", "m", "--server", "http://127.0.0.1:9", "--save-pictures", "--out", tmp_path)
-    assert "save_pictures needs a task with pictures" in found.err
+    assert "picture_folder needs a task with pictures; got years" in found.err
 
 
 @pytest.mark.parametrize(
@@ -258,7 +291,14 @@ def test_pictures_are_saved_before_they_are_shown(genlaws, tmp_path):
             "NO_KEY holds no key for example.org",
         ),
         (["m", "--server", "ftp://example.org"], "url must be like"),
-        (["m", "--server", "http://127.0.0.1:9", "--layers"], "leave out --layers"),
+        (["m", "--server", "http://127.0.0.1:9", "--layers"], "layers must be left out"),
+        (["MODEL", "--task", "shapes", "--layers"], "layers must be left out"),
+        (["MODEL", "--phrase", "the year {place}"], "phrase must be left out with prompts"),
+        (["MODEL", "--pooling", "last"], "pooling must be left out with prompts"),
+        (["MODEL", "--mode", "embedding", "--items", "2"], "items must be left out with mode embedding"),
+        (["MODEL", "--mode", "embedding", "--layers"], "layers must be left out with mode embedding"),
+        (["MODEL", "--mode", "embedding", "--dry-run"], "dry_run must be left out with mode embedding"),
+        (["MODEL", "--price", "3"], "price must be two numbers, READ,WRITTEN"),
         (["m", "--server", "http://127.0.0.1:9", "--mode", "embedding"], "leave out --server"),
         (["MODEL", "--no-anchors", "--shifts", "1"], "belong to the two-anchor test"),
         (["MODEL", "--dtype", "int8"], "dtype must be one of"),

@@ -140,7 +140,7 @@ def test_numbers_as_answers_are_in_their_own_order(shapes):
 
 
 def test_templates_stand_side_by_side_with_chance(planted, guessing):
-    odd = replace(planted, plan=replace(planted.plan, template=replace(planted.plan.template, name="a $x^ b$")))
+    odd = replace(planted, template="a $x^ b$")
     figure = preferences.draw_templates([odd, guessing])
     figure.draw_without_rendering()  # a name with signs of a formula is no formula
     for axes, kind in zip(figure.axes, ("similarity", "identification"), strict=True):

@@ -283,8 +283,7 @@ def test_a_network_is_measured_with_both_controls(tmp_path):
     save(tmp_path, *vision_network("vit"))
     found = measure_layers(
         load_encoder(tmp_path, dtype="bfloat16"),
-        hue_stimuli(24, size=32),
-        center=True,
+        stimuli=hue_stimuli(24, size=32),
         control=("permuted", "random weights"),
         fronts=False,
     )

@@ -33,7 +33,7 @@ def years():
 def found(minilm, years):
     controls = ("permuted", "random weights")
     layers = ("embeddings", "layer 6", "output")
-    return measure_layers(minilm, years, center=True, layers=layers, control=controls, fronts=False, items=(2,))
+    return measure_layers(minilm, stimuli=years, layers=layers, control=controls, fronts=False, items=(2,))
 
 
 def test_minilm_layers_equal_a_pass_of_each_text_alone(minilm, years):
@@ -89,7 +89,7 @@ def test_smollm_is_read_layer_by_layer(years, smollm2_folder):
     for layer, state in zip(encoder.layers, states, strict=True):
         assert rows[layer][7] == pytest.approx(state[0, -1].numpy(), rel=EXACT, abs=EXACT * float(state.abs().max()))
     found = measure_layers(
-        encoder, years, center=True, layers=("layer 15",), control=("permuted", "random weights"), fronts=False
+        encoder, stimuli=years, layers=("layer 15",), control=("permuted", "random weights"), fronts=False
     )
     permuted, drawn = (found.controls[name][0].generalization for name in ("permuted", "random weights"))
     assert permuted.low <= 0.5 <= permuted.high

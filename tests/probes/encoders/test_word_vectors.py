@@ -71,10 +71,10 @@ def test_missing_words_are_listed_in_one_sentence_and_can_be_left_out(tmp_path):
     assert "\n" not in str(caught.value)
     known = stimuli.without(encoder.missing(stimuli))
     assert known.contents == tuple(f"the year {year}" for year in range(800, 812))
-    found = measure_layers(encoder, known, center=True)
+    found = measure_layers(encoder, stimuli=known)
     assert found.layers == ("vectors",)
     with pytest.raises(InputError, match="is not a network and has no weights to draw anew; use permuted"):
-        measure_layers(encoder, known, control="random weights")
+        measure_layers(encoder, stimuli=known, control="random weights")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from PIL import Image
 from scipy import ndimage
 
 from genlaws.core.errors import InputError
+from genlaws.probes.templates import VisionTemplate
 from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.pictures import picture_of, png_of, save_pictures, vision_prompt
 from genlaws.probes.vision.scenes import (
@@ -21,7 +22,6 @@ from genlaws.probes.vision.scenes import (
     hue_distance,
     oklch_of_srgb,
 )
-from genlaws.probes.vision.templates import VisionTemplate
 
 EVERYWHERE = np.ones((3, 3))  # pixels that share a corner belong together
 # Share of its bounding box that a shape covers.

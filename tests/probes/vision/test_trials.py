@@ -10,6 +10,7 @@ from choice_cases import ends
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Reply
 from genlaws.probes.outcomes import parse_answer, recorded
+from genlaws.probes.templates import VISION_TEMPLATES, VisionTemplate, vision_template_of
 from genlaws.probes.trials import TRIAL_KINDS
 from genlaws.probes.vision.scenes import (
     DEFAULT_MARGINS,
@@ -28,7 +29,6 @@ from genlaws.probes.vision.scenes import (
     draw_vision_trials,
     option_counts,
 )
-from genlaws.probes.vision.templates import VISION_TEMPLATES, VisionTemplate, vision_template_of
 from genlaws.semanticity.choices.fit import fit_choices
 from genlaws.semanticity.choices.trials import Trials
 

@@ -77,7 +77,7 @@ def check_encoder_resolution(quick: bool) -> Finding:
     """Measure the resolution of years in the output of a sentence encoder."""
     stimuli = embedding_stimuli("years", count=120 if quick else 200, seed=0)
     encoder = load_encoder("minilm", kind="text")
-    found = measure_layers(encoder, stimuli, center=True, layers=("output",), control=None, seed=0)
+    found = measure_layers(encoder, stimuli=stimuli, layers=("output",), control="none", seed=0)
     row = found.to_frame().iloc[0]
     low, high, explained = float(row["resolution_low"]), float(row["resolution_high"]), float(row["explained"])
     finite = explained > MAX_UNEXPLAINED and np.isfinite(high)

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from genlaws.core.errors import InputError
 from genlaws.figures.residual_stream.drawing import WRITE_COLORS, WRITE_NAMES, layer_axis, site_places
-from genlaws.probes.layers.embeddings import PERMUTED, UNTRAINED
+from genlaws.probes.parameters import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import TESTS, WriteChange
 from genlaws.probes.stream.result import StreamSemanticity
 from genlaws.render import style

@@ -30,6 +30,7 @@ from genlaws.figures.semanticity.measurement import (
     TEST_COLORS,
 )
 from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_figure_model
+from genlaws.probes.layers.results import LayerTests
 from genlaws.render import style
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 
@@ -89,9 +90,8 @@ def layers_data(settings: LayersSettings, running: Running) -> pd.DataFrame:
     for weights, network in ((TRAINED, model), (RANDOM, randomized(model, settings.seed))):
         for template in settings.templates:
             given = settings.model_dump(include={"item_count", "seed", "by_role", "replicates"})
-            found = layer_tests(
-                network, settings.task, template, trial_count=settings.trials, running=running.part(), **given
-            )
+            given |= {"domain": settings.task, "template": template, "trial_count": settings.trials}
+            found = layer_tests(network, **given, running=running.part())
             tables = {LAYER: found.to_frame()}
             if weights == TRAINED and template == settings.templates[0]:
                 tables[CURVE] = found.curves_frame()[[*CURVE_COLUMNS]]
@@ -169,6 +169,14 @@ def layers_summary(frame: pd.DataFrame, settings: LayersSettings) -> pd.DataFram
 
 
 LAYERS = Recipe(LayersSettings, layers_data, draw_layers, layers_summary)
+
+
+def layer_pictures(found: LayerTests) -> dict[str, Figure]:
+    """Return the pictures of both tests in every layer."""
+    return {
+        "layer-tradeoff": draw_layer_tradeoff(found.curves_frame(), found.item_count),
+        "layer-profile": draw_layer_profile(found.to_frame()),
+    }
 
 
 def draw_layer_tradeoff(curves: pd.DataFrame, item_count: int = 2) -> Figure:

@@ -144,6 +144,12 @@ def _draw_measured_point(axes: Axes, measured: Measurement) -> None:
     axes.annotate("measured", (x.value, y.value), (4, 5), textcoords="offset points", fontsize=style.SMALL_TYPE)
 
 
+def encoder_pictures(found: LayerMeasurements) -> dict[str, Figure]:
+    """Return the pictures of the layers, and of the one that generalizes best."""
+    best = found.measurements[found.layers.index(found.best)]
+    return {"layers": draw_encoder(found), "profile": draw_profile(best), "front": draw_empirical_front(best)}
+
+
 def draw_encoder(found: LayerMeasurements) -> Figure:
     """Draw generalization and identification against the layer, with 95 % bands; controls are gray."""
     table = found.to_frame()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.figures.semanticity.layers import layer_pictures
 from genlaws.figures.semanticity.measurement import (
     FIGURE_HEIGHT,
     FIGURE_WIDTH,
@@ -21,7 +22,7 @@ from genlaws.figures.semanticity.measurement import (
     IDENTIFICATION_COLOR,
 )
 from genlaws.probes.collapse import ITEMS_LAW
-from genlaws.probes.probe import ProbeResult
+from genlaws.probes.probe import ProbeResult, TemplateResult
 from genlaws.probes.rates import Rates
 from genlaws.probes.resolution import AnchorPoint
 from genlaws.render import style
@@ -38,6 +39,29 @@ TEMPLATE_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, styl
 TEMPLATE_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 TEMPLATE_SPREAD = 0.6  # of the templates, as a share of the gap between two numbers of items
 ANSWER_ROW_HEIGHT = 0.22  # inches for one answer
+
+
+def template_drawings(result: TemplateResult) -> dict[str, Callable[[TemplateResult], Figure]]:
+    """Return how the pictures of one template are drawn, by name: those that it has numbers for."""
+    every: dict[str, tuple[Any, Callable[[TemplateResult], Figure]]] = {
+        "anchors": (result.curve is not None and result.curve.points, draw_resolution_curve),
+        "items": (any(result.rates.of(kind) for kind in KIND_NAMES), draw_items),
+        "distances": (result.distances.points, draw_distances),
+        "preferences": (result.resolution.offsets, draw_options),
+    }
+    return {name: draw for name, (available, draw) in every.items() if available}
+
+
+def probe_pictures(result: ProbeResult) -> dict[str, Figure]:
+    """Return the pictures of every template, and of all of them together."""
+    several = len(result.templates) > 1
+    drawn = {"templates": draw_templates(result.ordered)} if several else {}
+    for number, one in enumerate(result.ordered, start=1):
+        last = f"-{number}" if several else ""
+        drawn |= {f"{name}{last}": draw(one) for name, draw in template_drawings(one).items()}
+        if one.layers is not None:
+            drawn |= {f"{name}{last}": picture for name, picture in layer_pictures(one.layers).items()}
+    return drawn
 
 
 def with_unit(text: str, unit: str) -> str:
@@ -62,7 +86,7 @@ def draw_interval(
         )
 
 
-def draw_resolution_curve(result: ProbeResult) -> Figure:
+def draw_resolution_curve(result: TemplateResult) -> Figure:
     """Draw how the answer changes from the lower to the upper anchor, one panel for each half separation.
 
     Points are the mean probability of the upper anchor, in text mode its share among the readable answers. The line is
@@ -77,7 +101,7 @@ def draw_resolution_curve(result: ProbeResult) -> Figure:
     figure = style.new_figure(FIGURE_WIDTH, 0.55 + PANEL_HEIGHT * max(rows, 2 if columns == 1 else 1))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     shifts = np.array([point.shift for point in curve.points])
-    unit = result.plan.unit
+    unit = result.resolution.unit
     for number, (axes, half) in enumerate(zip(grid.flat, halves, strict=False)):
         _draw_anchors(axes, result, half, curve.at(half), shifts)
         axes.set_title(f"$D$ = {half:g} {style.literal(unit)}".rstrip(), fontsize=style.SMALL_TYPE + 0.5, pad=3.0)
@@ -86,14 +110,16 @@ def draw_resolution_curve(result: ProbeResult) -> Figure:
     for axes in grid.flat[len(halves) :]:
         axes.set_visible(False)
     figure.supxlabel(with_unit(r"shift of the question $\delta$", unit), fontsize=7.5)
-    quantity = "probability of" if result.mode == "probability" else "answers naming"
+    quantity = "probability of" if result.rates.mode == "probability" else "answers naming"
     figure.supylabel(f"{quantity} the upper item", fontsize=7.5)
     if not result.resolution.determined:
         figure.suptitle("The answers do not determine a resolution: no fit.", fontsize=7.5, color=style.DARK_GRAY)
     return figure
 
 
-def _draw_anchors(axes: Axes, result: ProbeResult, half: float, points: Sequence[AnchorPoint], shifts: Array) -> None:
+def _draw_anchors(
+    axes: Axes, result: TemplateResult, half: float, points: Sequence[AnchorPoint], shifts: Array
+) -> None:
     axes.axhline(0.5, **GUIDE_STYLE)
     for place in (-half, half):
         axes.axvline(place, **{**GUIDE_STYLE, "linestyle": (0, (1, 2))})
@@ -132,7 +158,7 @@ def _shift_axis(axes: Axes, shifts: Array) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
 
 
-def draw_items(result: ProbeResult) -> Figure:
+def draw_items(result: TemplateResult) -> Figure:
     """Draw both tests against the number of items, with chance, the fitted c/n law and the law of n items.
 
     The points of the two tests are slightly shifted. A share of zero, which a logarithmic axis does not have, is an
@@ -166,7 +192,7 @@ def _lower_limit(rates: Sequence[Rates]) -> float:
     return 0.75 * max(min(above), 0.3 * min(one.chance for one in rates))
 
 
-def _draw_laws(axes: Axes, result: ProbeResult, span: Array) -> list[Line2D]:
+def _draw_laws(axes: Axes, result: TemplateResult, span: Array) -> list[Line2D]:
     """Draw chance and the fitted laws; below the numbers of items they were fitted to they are thinner."""
     handles = axes.plot(span, 1.0 / span, color=style.GRAY, linewidth=0.7, label="chance $1/n$", zorder=1)
     laws, first = result.collapse.laws, result.collapse.from_items
@@ -194,7 +220,7 @@ def item_axis(axes: Axes, counts: Sequence[int]) -> None:
     style.set_ticks(axes.xaxis, counts[::step])
 
 
-def draw_distances(result: ProbeResult) -> Figure:
+def draw_distances(result: TemplateResult) -> Figure:
     """Draw right answers against the distance of the right item, one curve for each number of items, with chance."""
     curve = result.distances
     if not curve.points:
@@ -220,8 +246,8 @@ def draw_distances(result: ProbeResult) -> Figure:
             draw_interval(axes, x, value, color, faint=True, markersize=2.6)
     _distance_axis(axes, np.array([one.distance for one in curve.points]))
     axes.set_ylim(0.0, 1.03)
-    axes.set_xlabel(with_unit("distance of the right item", result.plan.unit))
-    axes.set_ylabel("probability of the right item" if result.mode == "probability" else "share of right answers")
+    axes.set_xlabel(with_unit("distance of the right item", result.resolution.unit))
+    axes.set_ylabel("probability of the right item" if result.rates.mode == "probability" else "share of right answers")
     figure.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)), columnspacing=1.5)
     return figure
 
@@ -235,7 +261,7 @@ def _distance_axis(axes: Axes, away: Array) -> None:
         axes.set_xlim(0.0, 1.08 * most)
 
 
-def draw_options(result: ProbeResult) -> Figure:
+def draw_options(result: TemplateResult) -> Figure:
     """Draw the preference for each answer with its interval: the logarithm of the factor by which it is named too
     often.
 
@@ -264,7 +290,7 @@ def draw_options(result: ProbeResult) -> Figure:
     return figure
 
 
-def draw_templates(results: Sequence[ProbeResult]) -> Figure:
+def draw_templates(results: Sequence[TemplateResult]) -> Figure:
     """Draw both tests at each number of items for several templates side by side, with chance."""
     if not results:
         raise InputError("results must hold at least one probe; got none.")
@@ -279,7 +305,7 @@ def draw_templates(results: Sequence[ProbeResult]) -> Figure:
         axes.set(title=KIND_NAMES[kind], xlabel="items at once $n$")
     panels[0].set_ylabel("probability of the right item")
     handles = [
-        Line2D([], [], label=style.literal(one.plan.template.name), **{**RATE_POINT_STYLE, **_template_style(place)})
+        Line2D([], [], label=style.literal(one.template), **{**RATE_POINT_STYLE, **_template_style(place)})
         for place, one in enumerate(results)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), columnspacing=1.5)
@@ -293,7 +319,7 @@ def _template_style(place: int) -> dict[str, str]:
     }
 
 
-def _draw_templates(axes: Axes, results: Sequence[ProbeResult], kind: str) -> None:
+def _draw_templates(axes: Axes, results: Sequence[TemplateResult], kind: str) -> None:
     counts = sorted({one.item_count for result in results for one in result.rates.of(kind)})
     aside = TEMPLATE_SPREAD * (np.arange(len(results)) - 0.5 * (len(results) - 1)) / max(len(results), 2)
     for place, count in enumerate(counts):

@@ -20,7 +20,7 @@ from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.probes import ReplyStore, SimulatedModel, domain_of
 from genlaws.probes.plan import plan_probe
-from genlaws.probes.probe import ProbeResult, run_probe
+from genlaws.probes.probe import TemplateResult, run_probe
 from genlaws.render import style
 from genlaws.sweeps.experiment import Settings
 
@@ -95,7 +95,7 @@ def years_data(settings: YearsSettings, running: Running) -> pd.DataFrame:
     return pd.concat([_result_rows(one) for one in results], ignore_index=True)
 
 
-def _run_probes(settings: YearsSettings, running: Running) -> list[ProbeResult]:
+def _run_probes(settings: YearsSettings, running: Running) -> list[TemplateResult]:
     plans = [
         plan_probe(settings.task, settings.item_counts, settings.trials, template=name, seed=settings.seed)
         for name in settings.templates
@@ -113,15 +113,15 @@ def _run_probes(settings: YearsSettings, running: Running) -> list[ProbeResult]:
     return results
 
 
-def _result_rows(result: ProbeResult) -> pd.DataFrame:
+def _result_rows(result: TemplateResult) -> pd.DataFrame:
     """Return one table with the rows of rates, anchors, fitted curves and parameters."""
     parts = [_rate_rows(result), _anchor_rows(result), _fit_rows(result)]
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    table.insert(0, "template", result.plan.template.name)
+    table.insert(0, "template", result.template)
     return table
 
 
-def _rate_rows(result: ProbeResult) -> pd.DataFrame:
+def _rate_rows(result: TemplateResult) -> pd.DataFrame:
     rows = [
         {"what": one.kind, "item_count": one.item_count, **_columns(one.best)}
         | {"accuracy": one.accuracy.value, "first": one.first.value, "trials": one.sent}
@@ -131,7 +131,7 @@ def _rate_rows(result: ProbeResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _anchor_rows(result: ProbeResult) -> pd.DataFrame:
+def _anchor_rows(result: TemplateResult) -> pd.DataFrame:
     fit = result.resolution
     rows = [
         {"what": "anchors", "half_separation": one.half_separation, "shift": one.shift, **_columns(one.probability)}
@@ -142,14 +142,13 @@ def _anchor_rows(result: ProbeResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _fit_rows(result: ProbeResult) -> pd.DataFrame:
+def _fit_rows(result: TemplateResult) -> pd.DataFrame:
     """Return resolution, background and lapse, the numbers of the collapse, and the excess over chance."""
     fit, fall = result.resolution, result.collapse
     found = (fit.resolution, fit.background, fit.lapse, fit.excess, fall.constant, fall.limit, fall.exponent)
     named = dict(zip(FIT_NAMES, found, strict=True))
     table = pd.DataFrame([{"what": name, **_columns(one)} for name, one in named.items()])
-    shape = "" if fit.fit is None else fit.fit.shape
-    return table.assign(determined=fit.determined, shape=shape, best_law=fall.best)
+    return table.assign(determined=fit.determined, shape=fit.shape, best_law=fall.best)
 
 
 def _columns(found: Estimate) -> dict[str, float]:

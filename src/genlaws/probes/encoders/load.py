@@ -21,9 +21,10 @@ from genlaws.models.load import (
     loading_quietly,
 )
 from genlaws.probes.encoders.image import ExtractorEncoder, ImageEncoder
-from genlaws.probes.encoders.pooling import POOLINGS, sentence_head_of
+from genlaws.probes.encoders.pooling import sentence_head_of
 from genlaws.probes.encoders.text import TextEncoder, has_two_towers
 from genlaws.probes.encoders.word_vectors import VECTOR_FORMATS, WordVectors, holds_word_vectors
+from genlaws.probes.parameters import ROW_POOLINGS
 from genlaws.semanticity.networks.extractors import load_extractor
 
 ENCODER_KINDS = ("auto", "text", "image", "vectors")
@@ -67,7 +68,7 @@ def load_encoder(
         Texts or pictures of one pass; bounds the memory.
     """
     wanted = one_of("kind", kind, ENCODER_KINDS)
-    one_of("pooling", pooling, POOLINGS)
+    one_of("pooling", pooling, ROW_POOLINGS)
     one_of("dtype", dtype, DTYPES)
     size = whole_number("batch_size", batch_size, at_least=1)
     if isinstance(source, TransformersModel):

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from genlaws.core.errors import InputError
 
-POOLINGS = ("mean", "last", "first", "max")
 # Names in ``1_Pooling/config.json``, in the order in which several are joined.
 POOLING_MODES = {
     "cls_token": "first",

@@ -15,6 +15,7 @@ from PIL import Image
 
 from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
+from genlaws.core.result import fingerprint
 from genlaws.core.seeds import generator_of
 from genlaws.probes.domains import DOMAINS, Domain, domain_of
 from genlaws.probes.templates import fields_in
@@ -85,6 +86,10 @@ class EmbeddingStimuli:
 
     def __len__(self) -> int:
         return len(self.contents)
+
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of the stimuli."""
+        return {"name": self.name, "count": len(self), "sha256": fingerprint(self.positions)}
 
     @property
     def truth(self) -> dict[str, Any]:

@@ -9,18 +9,29 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from genlaws.core.arguments import one_of, whole_number
+from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import interval_columns
 from genlaws.core.frames import DataFrame, frame_of
+from genlaws.core.result import Result, Summary, question, text_table
 from genlaws.core.running import Running, checked_running
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
+from genlaws.probes.parameters import (
+    CONTROLS,
+    PERMUTED,
+    UNTRAINED,
+    Center,
+    Control,
+    Fronts,
+    Intervals,
+    Items,
+    RowSimilarity,
+    Seed,
+    Ties,
+)
 from genlaws.semanticity.measurement.measure import measure
-from genlaws.semanticity.measurement.result import Measurement
-from genlaws.semanticity.measurement.stimuli import Compare
+from genlaws.semanticity.measurement.result import Measurement, or_none
 
-PERMUTED, UNTRAINED = "permuted", "random weights"
-CONTROLS = (PERMUTED, UNTRAINED)
 AS_LOADED = "as loaded"
 
 
@@ -39,8 +50,8 @@ class Encoder(Protocol):
         """Return an array for each layer, one row for each stimulus."""
 
 
-@dataclass(frozen=True)
-class LayerMeasurements:
+@dataclass(frozen=True, eq=False, repr=False)
+class LayerMeasurements(Result):
     """One measurement for each layer of an encoder, and the same for its controls.
 
     Attributes
@@ -56,6 +67,10 @@ class LayerMeasurements:
         identification, which does not use true distances, stays the same. ``random weights`` is the same architecture
         before any training.
     """
+
+    derived = ("best",)
+    drawn_by = "genlaws.figures.semanticity.measurement:encoder_pictures"
+    page_by = "genlaws.report.measurement:encoder_page"
 
     encoder: str
     stimuli: str
@@ -99,23 +114,35 @@ class LayerMeasurements:
             ]
         )
 
-    def __str__(self) -> str:
-        lines = [f"{self.encoder} on {self.stimuli}"]
-        lines += [f"{layer}: {one.line()}" for layer, one in zip(self.layers, self.measurements, strict=True)]
-        return "\n".join([*lines, self.message])
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the table of the layers."""
+        return {"layers": self.to_frame()}
+
+    def summary(self) -> Summary:
+        """Return both tests and the resolution of every layer, and what to know about the best of them."""
+        unit = f" ({self.unit})" if self.unit else ""
+        cells = [("layer", "generalization p_S", "identification p_I", f"resolution{unit}")]
+        for layer, one in zip(self.layers, self.measurements, strict=True):
+            resolution = or_none(one.fit.resolution.value, str(one.fit.resolution))
+            cells.append((layer, str(one.generalization), str(one.identification), resolution))
+        return Summary(table=text_table(cells), sentences=("", self.message))
 
 
+@question
 def measure_layers(
     encoder: Encoder,
-    stimuli: EmbeddingStimuli,
     *,
-    similarity: str | Compare = "cosine",
-    center: bool = False,
+    stimuli: EmbeddingStimuli,
+    similarity: RowSimilarity = "cosine",
+    center: Center = True,
     layers: tuple[str, ...] | None = None,
-    control: str | tuple[str, ...] | None = "permuted",
-    seed: int = 0,
+    control: Control = None,
+    items: Items = None,
+    ties: Ties = "split",
+    intervals: Intervals = True,
+    fronts: Fronts = True,
+    seed: Seed = 0,
     running: Running | None = None,
-    **options: Any,
 ) -> LayerMeasurements:
     """Measure each layer of an encoder against the true distances of the stimuli.
 
@@ -133,15 +160,15 @@ def measure_layers(
         differs. The mean is that of these stimuli.
     layers : tuple of str, optional
         Those to measure; all if not given.
-    control : {"permuted", "random weights"}, several of them, or None
-        What to measure for comparison; controls have no fronts.
+    control : {"permuted", "random weights"}, several of them, "none", optional
+        What to measure for comparison; permuted, and random weights where the encoder is a network, if not given.
+        Controls have no fronts.
+    items, ties, intervals, fronts
+        As :func:`~genlaws.semanticity.measurement.measure.measure` takes them.
     seed : int
         Of the permutation, the random weights, and the bootstrap.
     running : Running, optional
         Its steps are the layers that are measured, those of the controls included.
-    options
-        Of :func:`~genlaws.semanticity.measurement.measure.measure`, such as ``items``, ``ties``, ``intervals`` or
-        ``fronts``.
 
     Notes
     -----
@@ -149,12 +176,12 @@ def measure_layers(
     """
     if not isinstance(stimuli, EmbeddingStimuli):
         raise InputError(f"stimuli must be EmbeddingStimuli, words or pictures; got {type(stimuli).__name__}.")
-    number = whole_number("seed", seed)
     names = _chosen(encoder, layers)
-    wanted = checked_controls(control)
-    fresh = _untrained(encoder, number) if UNTRAINED in wanted else None
+    wanted = (CONTROLS if hasattr(encoder, "with_random_weights") else CONTROLS[:1]) if control is None else control
+    fresh = _untrained(encoder, seed) if UNTRAINED in wanted else None
     rows = _rows(encoder, stimuli, names, center)
-    common = {**options, "similarity": similarity, "seed": number}
+    common: dict[str, Any] = {"similarity": similarity, "items": items, "ties": ties, "intervals": intervals}
+    common |= {"fronts": fronts, "seed": seed}
     shown = checked_running(running)
     shown.start((1 + len(set(wanted))) * len(names), f"layers, {stimuli.name}")
 
@@ -169,7 +196,7 @@ def measure_layers(
     controls: dict[str, tuple[Measurement, ...]] = {}
     without_fronts = {**common, "fronts": False}
     if PERMUTED in wanted:
-        order = np.random.default_rng([number, len(stimuli)]).permutation(len(stimuli))
+        order = np.random.default_rng([seed, len(stimuli)]).permutation(len(stimuli))
         controls[PERMUTED] = measured([one[order] for one in rows], without_fronts)
     if fresh is not None:
         controls[UNTRAINED] = measured(_rows(fresh, stimuli, names, center), without_fronts)

@@ -22,10 +22,11 @@ from genlaws.core.arguments import Array, Mask, Whole, one_of
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
+from genlaws.core.result import Result, Summary, text_table
+from genlaws.probes.parameters import STATE_SIMILARITIES
 from genlaws.semanticity.theory.many_items import generalization_of_many, identification_of_many
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 
-STATE_SIMILARITIES = ("cosine", "euclidean")
 MIN_RELATIVE_LENGTH = 1e-6  # of the states' typical length: a state that small after centering is rounding of float32
 THRESHOLD_QUANTILES = 40  # thresholds are this many quantiles, and the threshold 0
 ESTIMATES = (
@@ -285,8 +286,8 @@ class LayerTest:
     read_identification: Estimate
 
 
-@dataclass(frozen=True)
-class LayerTests:
+@dataclass(frozen=True, eq=False, repr=False)
+class LayerTests(Result):
     """Both tests in every layer of a language model.
 
     Attributes
@@ -307,6 +308,8 @@ class LayerTests:
     single : float
         Share of trials whose options are one token each; in the others the read-out is of first tokens.
     """
+
+    drawn_by = "genlaws.figures.semanticity.layers:layer_pictures"
 
     model: str
     domain: str
@@ -354,7 +357,12 @@ class LayerTests:
             parts.append(part)
         return stack_frames(parts)
 
-    def __str__(self) -> str:
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the estimates of each layer, and its curves over thresholds."""
+        return {"layers": self.to_frame(), "layer_curves": self.curves_frame()}
+
+    def summary(self) -> Summary:
+        """Return a table of the layers, and how states were compared."""
         how = [self.comparison.similarity, f"{self.pooling} token" if self.pooling == "last" else "mean of tokens"]
         how += ["centered by role" if self.comparison.by_role else "centered"] if self.comparison.center else []
         how += ["standardized"] if self.comparison.standardize else []
@@ -363,16 +371,13 @@ class LayerTests:
             f"test, chance {self.chance:.3g}; {', '.join(how)}"
         )
         heads = ("best p_S", "p_I there", "best p_I", "nearest p_S", "nearest p_I", "read-out p_S", "read-out p_I")
-        lines = [f"{'layer':<16}" + "".join(f"{head:>14}" for head in heads)]
-        lines += [_line(one.name, [getattr(one, name).value for name in ESTIMATES]) for one in self.layers]
-        means = [sum(getattr(one, name).value for one in self.control) / len(self.control) for name in ESTIMATES]
-        lines.append(_line("exchanged, mean", means))
+        values = {one.name: [getattr(one, name).value for name in ESTIMATES] for one in self.layers}
+        values["exchanged, mean"] = [
+            sum(getattr(one, name).value for one in self.control) / len(self.control) for name in ESTIMATES
+        ]
+        cells = [("layer", *heads), *((name, *(f"{one:.3f}" for one in row)) for name, row in values.items())]
         note = (
             f"read-out: first tokens of the options, the whole option in {self.single:.0%} of trials; left out because "
             f"two options begin alike: {self.unread[0]} and {self.unread[1]} trials"
         )
-        return "\n".join([first, *lines, note])
-
-
-def _line(name: str, values: list[float]) -> str:
-    return f"{name:<16}" + "".join(f"{value:>14.3f}" for value in values)
+        return Summary(headline=(first,), table=text_table(cells), sentences=(note,))

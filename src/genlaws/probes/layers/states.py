@@ -32,11 +32,11 @@ from genlaws.models.passes import longest_first, padded
 from genlaws.models.untrained import untrained_copy
 from genlaws.probes.domains import Domain
 from genlaws.probes.layers.results import PlaceStates
+from genlaws.probes.parameters import TOKEN_POOLINGS
 from genlaws.probes.templates import Template, prompt_of
 from genlaws.probes.trials import ProbeTrial
 
 Span = tuple[int, int]
-TOKEN_POOLINGS = ("last", "mean")
 FINAL_NORMS = (
     "model.norm",  # Llama, Mistral, Qwen, SmolLM
     "transformer.ln_f",  # GPT-2

@@ -10,18 +10,18 @@ shows what the model would answer from it.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 
 import numpy as np
 
-from genlaws.core.arguments import Array, Whole, one_of, whole_number
+from genlaws.core.arguments import Array, Whole, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import CONFIDENCE, Estimate, bootstrap_mean, from_replicates, wilson_interval
+from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import generator_of
 from genlaws.models.language import TransformersModel
-from genlaws.probes.domains import Domain, domain_of
+from genlaws.probes.domains import domain_of
 from genlaws.probes.layers.results import (
     LayerTest,
     LayerTests,
@@ -33,28 +33,41 @@ from genlaws.probes.layers.results import (
     state_distances,
     thresholds_of,
 )
-from genlaws.probes.layers.states import TOKEN_POOLINGS, layer_states
-from genlaws.probes.templates import Template, template_of
+from genlaws.probes.layers.states import layer_states
+from genlaws.probes.parameters import (
+    MIN_LAYER_TRIALS,
+    MIN_REPLICATES,
+    ByRole,
+    Center,
+    DomainChoice,
+    LayerItems,
+    LayerTrials,
+    OneTemplate,
+    Replicates,
+    Seed,
+    Standardize,
+    StateSimilarity,
+    TokenPooling,
+)
+from genlaws.probes.templates import template_of
 from genlaws.probes.trials import TRIAL_KINDS, draw_trials
 
-MIN_LAYER_TRIALS = 4  # two in each half
-MIN_REPLICATES = 20
 
-
+@question
 def layer_tests(
     model: TransformersModel,
-    domain: Domain | str,
-    template: str | os.PathLike[str] | Template = "list",
     *,
-    item_count: int = 2,
-    trial_count: int = 200,
-    seed: int = 0,
-    pooling: str = "last",
-    similarity: str = "cosine",
-    center: bool = True,
-    by_role: bool | None = None,
-    standardize: bool = False,
-    replicates: int = 500,
+    domain: DomainChoice,
+    template: OneTemplate = "list",
+    item_count: LayerItems = 2,
+    trial_count: LayerTrials = 200,
+    seed: Seed = 0,
+    pooling: TokenPooling = "last",
+    similarity: StateSimilarity = "cosine",
+    center: Center = True,
+    by_role: ByRole = None,
+    standardize: Standardize = False,
+    replicates: Replicates = 500,
     running: Running | None = None,
 ) -> LayerTests:
     """Return both tests in every layer of a language model, with the control of exchanged probes.
@@ -88,24 +101,21 @@ def layer_tests(
     if not isinstance(model, TransformersModel):
         raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
     comparison = StateComparison(similarity, center, center if by_role is None else by_role, standardize)
-    one_of("pooling", pooling, TOKEN_POOLINGS)
-    number = whole_number("trial_count", trial_count, at_least=MIN_LAYER_TRIALS)
-    whole_number("replicates", replicates, at_least=MIN_REPLICATES)
     places = domain_of(domain) if isinstance(domain, str) else domain
     words = template_of(places, template)
     generator = generator_of(seed)
-    trials = [draw_trials(places, kind, item_count, number, seed=generator) for kind in TRIAL_KINDS]
+    trials = [draw_trials(places, kind, item_count, trial_count, seed=generator) for kind in TRIAL_KINDS]
     shown = checked_running(running)
-    shown.start(2 * number, f"layers, {words.name}")
+    shown.start(2 * trial_count, f"layers, {words.name}")
     groups = [layer_states(model, one, places, words, pooling=pooling, running=shown.part()) for one in trials]
-    exchanged = [one.exchanged(_exchange(number, generator)) for one in groups]
+    exchanged = [one.exchanged(_exchange(trial_count, generator)) for one in groups]
     left_out = [int(np.isnan(one.options[0, :, 0]).sum()) for one in groups]
     return LayerTests(
         model.source,
         places.name,
         words.name,
         item_count,
-        number,
+        trial_count,
         pooling,
         comparison,
         judge_states(groups, comparison, replicates=replicates, seed=generator),

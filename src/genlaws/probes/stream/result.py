@@ -17,7 +17,8 @@ from genlaws.core.result import Result, Row, Summary
 from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Site, Stream
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, PERMUTED, UNTRAINED
+from genlaws.probes.layers.embeddings import AS_LOADED
+from genlaws.probes.parameters import PERMUTED, UNTRAINED
 from genlaws.probes.stream.changes import (
     HOLM_LEVEL,
     TESTS,

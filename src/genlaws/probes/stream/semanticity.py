@@ -25,7 +25,8 @@ from genlaws.models.capture import Capture, capture_texts
 from genlaws.models.stream import Stream
 from genlaws.models.untrained import random_weights
 from genlaws.probes.encoders.stimuli import EmbeddingStimuli
-from genlaws.probes.layers.embeddings import AS_LOADED, CONTROLS, PERMUTED, UNTRAINED
+from genlaws.probes.layers.embeddings import AS_LOADED
+from genlaws.probes.parameters import CONTROLS, PERMUTED, UNTRAINED
 from genlaws.probes.stream.result import (
     MeasureSettings,
     Rows,

@@ -19,8 +19,8 @@ from PIL import Image, ImageDraw, ImageFont
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.models.interface import Prompt
+from genlaws.probes.templates import VisionTemplate, vision_template_of
 from genlaws.probes.vision.scenes import MARK_HALF, PICTURE_SIDE, SHAPE_RADIUS, SQUARE_SIDE, VisionTrial, color_of_hue
-from genlaws.probes.vision.templates import VisionTemplate, vision_template_of
 
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (230, 0, 0)
 SUPERSAMPLING = 3  # pictures are drawn this many times larger and then averaged, which makes slanted edges smooth

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -480,7 +480,7 @@ def _rows(advice: LearningAdvice) -> list[Row]:
 
 
 def _format_entries(share: Estimate, advice: LearningAdvice) -> str:
-    return f"{share.value * advice.pair_count:,.0f} entries, a fraction of {_format_interval(share)}"
+    return f"{share.value * advice.pair_count:,.0f} entries, a fraction of {share.brief}"
 
 
 def _format_network_share(advice: LearningAdvice) -> str:
@@ -498,7 +498,7 @@ def _format_gap(advice: LearningAdvice) -> str:
     if advice.gap_ratio is None:
         return "unknown"
     most = "at most " if advice.network_fraction.value <= advice.fractions[0].value else ""
-    return f"{most}{_format_interval(advice.gap_ratio)} times as many"
+    return f"{most}{advice.gap_ratio.brief} times as many"
 
 
 def _format_half_share(advice: LearningAdvice) -> str:
@@ -513,7 +513,7 @@ def _format_half_share(advice: LearningAdvice) -> str:
 def _format_critical_ratio(advice: LearningAdvice) -> str:
     found = advice.critical_ratio
     if found is not None:
-        shown = _format_interval(found) if advice.boundary_seen else format_within_tried(found, _ends(advice.ratios))
+        shown = found.brief if advice.boundary_seen else format_within_tried(found, _ends(advice.ratios))
         return f"{shown}, decoder over encoder rate"
     if advice.suggested_ratio is None:
         return "not seen: no network generalized"
@@ -548,7 +548,3 @@ def _caveats(advice: LearningAdvice) -> list[str]:
             "target: the accuracy here is the balanced one."
         )
     return [" ".join(sentences)]
-
-
-def _format_interval(estimate: Estimate) -> str:
-    return str(replace(estimate, count=0))

@@ -304,7 +304,7 @@ def _format_headline(advice: Advice) -> list[str]:
     return [
         f"To remember, take {_format_choice(advice, advice.found_memory)} on {advice.memory_samples_text}.",
         f"For the rule alone, take {_format_choice(advice, advice.found_rule)}.",
-        f"Memory costs {_format_interval(price)} of generalization error, {_format_price(price)}.",
+        f"Memory costs {price.brief} of generalization error, {_format_price(price)}.",
     ]
 
 
@@ -381,7 +381,7 @@ def _numbers(advice: Advice) -> dict[str, str]:
         "samples n": f"{advice.sample_count}; {counts}",
         "dimension d": f"{advice.dimension}, effective {advice.effective_dimension:.1f}",
         "samples per dimension α": f"{advice.sample_ratio:.3g}, {effective}",
-        "share of facts ε": f"{_format_interval(advice.fact_fraction)} ({SHARE_SOURCES[advice.fact_fraction_source]})",
+        "share of facts ε": f"{advice.fact_fraction.brief} ({SHARE_SOURCES[advice.fact_fraction_source]})",
         "kernels tried": f"{len(advice.parameter)}, from {first} to {last}",
     }
     chosen = {getattr(advice, name).parameter for name in CHOICE_LABELS}
@@ -401,7 +401,3 @@ def _format_regularization(advice: Advice, choice: Choice) -> str:
     """Return the regularization as text; the smallest one tried stands for the limit 0."""
     smallest = advice.regularization[advice.parameter == choice.parameter][0, 0]
     return "λ → 0" if choice.regularization <= smallest else f"λ = {choice.regularization:.3g}"
-
-
-def _format_interval(estimate: Estimate) -> str:
-    return estimate.brief
