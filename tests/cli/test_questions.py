@@ -14,9 +14,9 @@ from genlaws.cli.commands import app
 from genlaws.core.parameters import parameters_of
 from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
-from golden.inputs import working_folder
+from golden.inputs import working_folder, write_sweep
 
-PACKAGES = ("rules_facts", "semanticity", "relations")
+PACKAGES = ("rules_facts", "semanticity", "relations", "sweeps")
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -36,7 +36,8 @@ EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]
 
 @pytest.fixture(autouse=True, scope="module")
 def _files_of_the_calls():
-    with working_folder(with_model=False):
+    with working_folder(with_model=False) as folder:
+        write_sweep(folder)
         yield
 
 

@@ -13,10 +13,10 @@ from cyclopts import App, Parameter
 from genlaws.claims import VERDICTS, all_claims, get_claim
 from genlaws.claims.claim import PAPERS, UNTESTED, number_label
 from genlaws.claims.records import NOT_RUN, as_document, bundled_records, missing_libraries, record_claim
-from genlaws.cli import EXTRAS
 from genlaws.cli.output import Json, ProgressBar, aligned, as_json, print_json, table
 from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import ConvergenceError, InputError
+from genlaws.core.imports import EXTRAS
 
 if TYPE_CHECKING:
     from genlaws.claims import Claim

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -22,12 +22,14 @@ from genlaws.core.errors import ConvergenceError
 from genlaws.core.files import check_folder
 from genlaws.core.parameters import NO_CHOICES, Parameter, parameters_of
 from genlaws.core.result import PAGE_SUFFIXES, Result
+from genlaws.core.running import Running
 
 GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
 COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
 Out = Annotated[Path | None, cyclopts.Parameter(help="Folder to write the result to, or one page (.html).")]
 Jobs = Annotated[int, cyclopts.Parameter(help="Processes on this machine.")]
 Adapter = Callable[..., dict[str, Any]]
+Display = Callable[..., AbstractContextManager[Running]]
 RUNNING = "running"  # the parameter that shows progress; the command fills it
 
 
@@ -42,7 +44,11 @@ def fills(*parameters: str) -> Callable[[Adapter], Adapter]:
 
 
 def command_of(
-    question: Callable[..., Result], *adapters: Adapter, about: str = "", resumes: bool = False
+    question: Callable[..., Result],
+    *adapters: Adapter,
+    about: str = "",
+    resumes: bool = False,
+    display: Display = ProgressBar,
 ) -> Callable[..., None]:
     """Return the command of a question.
 
@@ -57,6 +63,8 @@ def command_of(
     resumes : bool
         Whether the question uses the jobs and the folder of its `Running`: the command gets ``--jobs``, and with
         ``--out`` finished parts are stored in its folder ``cells``.
+    display : callable
+        Makes what shows the progress and gives the `Running`.
     """
     filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
     described, parameters = parameters_of(question), _parameters(question)
@@ -74,13 +82,13 @@ def command_of(
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out, jobs = given.pop("json", False), given.pop("out", None), given.pop("jobs", 1)
+        json, out, jobs = given.pop("json", False), given.pop("out", None), given.get("jobs", 1) if resumes else 1
         check_out(out)
         values = arguments(given)
         with ExitStack() as stack:
             if RUNNING in parameters:
                 cells = out / "cells" if resumes and out is not None else None
-                values[RUNNING] = stack.enter_context(ProgressBar(quiet=json, jobs=jobs, folder=cells))
+                values[RUNNING] = stack.enter_context(display(quiet=json, jobs=jobs, folder=cells))
             found = question(**values)
         show(found, json=json, out=out)
 

@@ -9,6 +9,25 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+# Optional libraries, and the extra that installs each.
+EXTRAS = {
+    "torch": "networks",
+    "transformers": "models",
+    "accelerate": "models",
+    "gguf": "models",
+    "httpx": "servers",
+    "igraph": "graphs",
+    "networkx": "graphs",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "xarray": "export",
+    "pyarrow": "export",
+    "plotly": "page",
+    "starlette": "page",
+    "uvicorn": "page",
+    "python_multipart": "page",
+}
+
 
 def loaded_on_access(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
@@ -42,6 +61,12 @@ def _places(path: Path) -> dict[str, str]:
     blocks = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+def how_to_install(library: str, extra: str = "") -> str:
+    """Return how to install an optional library, by default with the extra that brings it."""
+    install = f"pip install 'genlaws[{extra or EXTRAS[library]}]'"
+    return f"This needs {library}, which is not installed. Install it with: {install}"
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
-RUNNING = ("running", "checkpoint")  # parameters on how it runs, which do not change the answer
+RUNNING = ("running", "checkpoint", "engine")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
 
@@ -287,7 +287,10 @@ def recorded(value: Any) -> Any:
     """Return an argument as a call records it."""
     if isinstance(value, np.ndarray) and value.size > MAX_RECORDED_NUMBERS:
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": fingerprint(value)}
-    if isinstance(value, list | tuple | np.ndarray) or value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, Mapping):
+        return {str(key): recorded(part) for key, part in value.items()}
+    plain = isinstance(value, list | tuple | np.ndarray | bool | int | float | str | Path)
+    if plain or value is None:
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
         if "__str__" in vars(type(value)):

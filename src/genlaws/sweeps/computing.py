@@ -14,7 +14,7 @@ from typing import Any
 
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.running import Running
-from genlaws.sweeps.experiment import Result, Settings
+from genlaws.sweeps.experiment import CellResult, Settings
 from genlaws.sweeps.grid import Sweep
 from genlaws.sweeps.processes import Processes
 from genlaws.sweeps.runner import compute_here, run_sweep
@@ -26,7 +26,7 @@ class ComputedCell:
     """Settings and result of one cell, numbers and arrays together."""
 
     settings: Any
-    result: Result
+    result: CellResult
 
 
 def compute_cells(sweep: Sweep, running: Running, label: str | None = None) -> list[ComputedCell]:
@@ -58,7 +58,7 @@ def _compute_in_process(sweep: Sweep, running: Running) -> Iterator[ComputedCell
 
 def _compute_in_folder(sweep: Sweep, folder: Path, running: Running) -> list[ComputedCell]:
     engine = None if running.jobs == 1 else Processes(running.jobs)
-    report = run_sweep(sweep, folder, engine=engine, running=running.part())
+    report = run_sweep(sweep, folder=folder, engine=engine, running=running.part())
     with Store(folder) as store:
         if report.failed:
             settings, _, error = store.failures()[0]

@@ -19,7 +19,7 @@ from cyclopts import Parameter
 
 from genlaws.cli.output import DEFAULT_OUTPUT, Output, aligned, as_json
 from genlaws.cli.relations.source import BatchSize, Depth, Elements, Optimizer, RelationName, Source, read_relation
-from genlaws.cli.sweep import watch
+from genlaws.cli.sweep import SweepDisplay
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import interval_columns
 from genlaws.core.files import check_folder, made_folder, write_together
@@ -341,8 +341,7 @@ class _Training:
             print(format_cost(self.cost, self.folder), file=sys.stderr, flush=True)
         cells = None if self.folder is None else self.folder / "cells"
         try:
-            with watch(quiet=self.quiet) as progress:
-                shown = Running(progress, jobs=running.jobs, folder=cells)
+            with SweepDisplay(quiet=self.quiet, jobs=running.jobs, folder=cells) as shown:
                 return [cell.result for cell in compute_cells(sweep, shown, "networks")]
         except KeyboardInterrupt:
             stored = (

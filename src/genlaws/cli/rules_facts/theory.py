@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from genlaws import rules_facts
-from genlaws.cli.questions import command_of, fills
 from genlaws.cli.numbers import read_numbers
+from genlaws.cli.questions import command_of, fills
 from genlaws.core.errors import InputError
 from genlaws.rules_facts import Kernel
 

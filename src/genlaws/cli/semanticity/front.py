@@ -9,8 +9,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from genlaws import semanticity
-from genlaws.cli.questions import command_of, fills
 from genlaws.cli.numbers import read_item_counts
+from genlaws.cli.questions import command_of, fills
 from genlaws.core.arguments import real
 from genlaws.core.errors import InputError
 from genlaws.core.result import Result
