@@ -50,19 +50,8 @@ def test_a_signal_stops_the_sweep_cleanly_and_it_goes_on_later(tmp_path: Path, d
 
 @pytest.mark.parametrize("engine", [("--jobs", "2"), ("--scheduler", "local")], ids=["processes", "local cluster"])
 def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_they_say_nothing(tmp_path: Path, drive, engine):
-    run = (
-        "sweep",
-        "run",
-        TRIAL.name,
-        "--folder",
-        tmp_path / "s",
-        *engine,
-        "--axis",
-        "x=1:500:500",
-        "--set",
-        "pause=0.05",
-    )
-    driver = drive(*run, before=os.setsid)
+    run = ("sweep", "run", TRIAL.name, "--folder", tmp_path / "s", *engine)
+    driver = drive(*run, "--axis", "x=1:500:500", "--set", "pause=0.05", before=os.setsid)
     wait_until(lambda: driver.ended or driver.reported > 3, "the first cells")
     children = psutil.Process(driver.process.pid).children(recursive=True)
     os.killpg(driver.process.pid, signal.SIGINT)
@@ -160,7 +149,7 @@ cp -r "$1/s" "$3"
 def test_a_disk_that_is_truly_full_stops_the_sweep_cleanly(tmp_path: Path, drive):
     (tmp_path / "disk").mkdir()
     command = ["unshare", "--mount", "sh", "-c", SMALL_DISK, "sh", tmp_path / "disk", sys.executable, tmp_path / "s"]
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     if shutil.which("unshare") is None:
         pytest.skip("a small disk cannot be mounted here: there is no unshare")
     answer = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)

@@ -9,7 +9,7 @@ COMMANDS = {
     ],
     "sweeps.run_sweep": [
         "sweep run --resume --folder swept",
-        "sweep run relations.bound --folder swept --axis relation=mod3,nothing --set elements=6 --jobs 2 --stop-after 3",
+        "sweep run relations.bound --folder swept --axis relation=mod3,nothing --set elements=6 --jobs 2",
     ],
     "sweeps.sweep_status": [
         "sweep status swept",
