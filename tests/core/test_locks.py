@@ -14,7 +14,7 @@ from genlaws.core import locks
 from genlaws.core.errors import InputError
 from genlaws.core.locks import FolderLock
 from genlaws.probes import ReplyStore
-from genlaws.sweeps import Store, StoreBusyError, get_experiment, make_sweep, processes, run_sweep
+from genlaws.sweeps import Store, StoreBusyError, engines, get_experiment, make_sweep, run_sweep
 
 
 class NoLocks:
@@ -141,10 +141,10 @@ def test_a_sweep_is_read_where_there_are_no_locks(tmp_path: Path, monkeypatch):
 
 
 def test_processes_are_started_where_signals_cannot_be_blocked(monkeypatch):
-    monkeypatch.setattr(processes, "CAN_BLOCK_SIGNALS", False)
+    monkeypatch.setattr(engines, "CAN_BLOCK_SIGNALS", False)
     monkeypatch.delattr(signal, "pthread_sigmask")
-    with processes.block_sigint():
-        assert not processes.CAN_BLOCK_SIGNALS
+    with engines.block_sigint():
+        assert not engines.CAN_BLOCK_SIGNALS
 
 
 WITHOUT_FCNTL = """

@@ -12,7 +12,7 @@ from sweep_trials import BATCH, HERE, LARGE, TRIAL, Trial, calls, contents, deed
 
 from genlaws.core.errors import InputError
 from genlaws.sweeps import Axis, Experiment, InProcess, Procedure, Processes, Store, make_sweep, run_sweep
-from genlaws.sweeps.processes import TASKS_PER_WORKER
+from genlaws.sweeps.engines import TASKS_PER_WORKER
 
 PAUSE = 0.01  # seconds at most, drawn anew in every call, so that cells finish in another order each time
 

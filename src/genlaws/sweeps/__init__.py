@@ -6,10 +6,9 @@ are stored: a sweep that was killed resumes where it stopped.
 """
 
 from genlaws.core.locks import StoreBusyError
-from genlaws.sweeps.engines import DaskCluster, Engine, InProcess
+from genlaws.sweeps.engines import DaskCluster, Engine, InProcess, Processes
 from genlaws.sweeps.experiment import Experiment, Procedure, Settings
 from genlaws.sweeps.grid import Axis, Cell, Sweep, make_sweep, read_axis
-from genlaws.sweeps.processes import Processes
 from genlaws.sweeps.registry import EXPERIMENTS, ExperimentList, get_experiment, list_experiments
 from genlaws.sweeps.runner import SweepReport, SweepTable, compute_sweep, run_sweep
 from genlaws.sweeps.store import Store, SweepStatus, stored_sweep, sweep_status

@@ -14,9 +14,9 @@ from typing import Any
 
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.running import Running
+from genlaws.sweeps.engines import Processes
 from genlaws.sweeps.experiment import CellResult, Settings
 from genlaws.sweeps.grid import Sweep
-from genlaws.sweeps.processes import Processes
 from genlaws.sweeps.runner import compute_here, run_sweep
 from genlaws.sweeps.store import Store
 
