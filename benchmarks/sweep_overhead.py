@@ -59,11 +59,11 @@ def bare_loop(function):
 def whole_sweep(function, engine):
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        report = run_sweep(trivial_sweep(function), Path(folder) / "sweep", engine=engine)
+        report = run_sweep(trivial_sweep(function), folder=Path(folder) / "sweep", engine=engine)
         seconds = time.perf_counter() - start
         assert report.computed == CELLS
         start = time.perf_counter()
-        assert run_sweep(trivial_sweep(function), Path(folder) / "sweep").reused == CELLS
+        assert run_sweep(trivial_sweep(function), folder=Path(folder) / "sweep").reused == CELLS
         return seconds, time.perf_counter() - start
 
 

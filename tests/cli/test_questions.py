@@ -15,9 +15,19 @@ from genlaws.cli.commands import app
 from genlaws.core.parameters import parameters_of
 from genlaws.core.plain import parts_of
 from genlaws.core.result import PICTURE_KINDS, QUESTIONS, Result
-from golden.inputs import working_folder
+from golden.inputs import working_folder, write_sweep
 
-PACKAGES = ("rules_facts", "semanticity", "relations", "residual_stream", "probes", "claims", "figures", "report")
+PACKAGES = (
+    "rules_facts",
+    "semanticity",
+    "relations",
+    "residual_stream",
+    "probes",
+    "sweeps",
+    "claims",
+    "figures",
+    "report",
+)
 for package in PACKAGES:  # importing a module registers its questions
     for module in walk_packages(import_module(f"genlaws.{package}").__path__, f"genlaws.{package}."):
         import_module(module.name)
@@ -43,7 +53,8 @@ EVERY_CALL = [(name, call) for name, calls in CALLS.items() for call in calls]
 
 @pytest.fixture(autouse=True, scope="module")
 def _files_of_the_calls():
-    with working_folder(with_model=HAS_MODELS):
+    with working_folder(with_model=HAS_MODELS) as folder:
+        write_sweep(folder)
         yield
 
 

@@ -19,7 +19,6 @@ from pydantic import Field
 
 from genlaws.cli import sweep as sweep_progress
 from genlaws.sweeps import EXPERIMENTS, Experiment, InProcess, Procedure, Settings, Store, engines
-from genlaws.sweeps.registry import experiment_names
 
 
 class Throw(Settings):
@@ -47,27 +46,32 @@ def throwing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_experiments_are_listed_with_what_they_need(genlaws):
     answer = genlaws("sweep", "list")
     assert answer.code == 0
-    for name in experiment_names():
-        assert re.search(rf"^{re.escape(name)}: ", answer.out, re.MULTILINE)
-    assert "height=1.0, kind=ball, tries=2" in answer.out
-    listed = genlaws("sweep", "list", "--json").json["experiments"]
-    assert [one["name"] for one in listed] == experiment_names()
+    for name, experiment in EXPERIMENTS.items():
+        assert re.search(rf"^{re.escape(name)} +{re.escape(experiment.title)}$", answer.out, re.MULTILINE)
+    one = genlaws("sweep", "list", "trial.throw").out
+    assert "trial.throw: How far it goes" in one
+    assert re.search(r"^settings +height=1.0, kind=ball, tries=2$", one, re.MULTILINE)
+    listed = genlaws("sweep", "list", "--json").json["result"]["experiments"]
+    assert [one["name"] for one in listed] == list(EXPERIMENTS)
     assert listed[-1]["settings"] == {"height": 1.0, "kind": "ball", "tries": 2}
     assert all(one["title"] and one["citation"] and one["cost"] for one in listed)
 
 
 def test_a_sweep_runs_and_says_what_it_did(genlaws, tmp_path: Path):
-    run = ("sweep", "run", "trial.throw", "--out", tmp_path / "a b", *AXIS, "--repeats", "2", "--set", "tries=3")
+    run = ("sweep", "run", "trial.throw", "--folder", tmp_path / "a b", *AXIS, "--repeats", "2", "--set", "tries=3")
     answer = genlaws(*run)
     assert answer.code == 0, answer.err
     assert re.search(r"^cells done +6 of 6 \(6 now, 0 before\)$", answer.out, re.MULTILINE)
-    assert f"The sweep finished. Next: genlaws sweep export '{tmp_path / 'a b'}' --to csv" in answer.out
+    assert re.search(r"^state +finished$", answer.out, re.MULTILINE)
+    assert re.search(rf"^next +genlaws sweep export '{tmp_path / 'a b'}' --to csv$", answer.out, re.MULTILINE)
     assert re.search(r"^trial.throw: 6/6 cells, [\d.e+]+ cells/s$", answer.err, re.MULTILINE)
     again = genlaws(*run, "--json")
     assert again.err == ""
-    assert again.json == {
-        "total": 6, "computed": 0, "reused": 6, "failed": 0, "message": "finished", "folder": str(tmp_path / "a b"),
-    }  # fmt: skip
+    found = again.json["result"]
+    assert (found["total"], found["computed"], found["reused"], found["failed"]) == (6, 0, 6, 0)
+    assert (found["experiment"], found["message"]) == ("trial.throw", "finished")
+    assert found["folder"] == str(tmp_path / "a b")
+    assert found["inputs"]["sweep"]["axes"] == {"height": [1.0, 2.0, 3.0]}
     with Store(tmp_path / "a b") as store:
         assert set(store.to_frame().tries) == {3}
 
@@ -77,7 +81,7 @@ def test_the_results_do_not_depend_on_the_number_of_processes(genlaws, tmp_path:
     for jobs in ("1", "2"):
         where = tmp_path / jobs
         small = ("--axis", "encoder_rate=0.5,2", "--set", "draws=20", "--repeats", "2")
-        answer = genlaws("sweep", "run", "relations.collisions", "--out", where, *small, "--jobs", jobs, "--json")
+        answer = genlaws("sweep", "run", "relations.collisions", "--folder", where, *small, "--jobs", jobs, "--json")
         assert answer.code == 0, answer.err
         with Store(where) as store:
             tables.append(store.to_frame().to_csv())
@@ -131,12 +135,14 @@ def test_long_experiments_compute_a_cell_of_their_own_settings(name):
         (("trial.throw", "--seed", "-1"), "seed must be a whole number"),
         (("trial.throw", "--jobs", "0"), "jobs must be a whole number, at least 1"),
         (("trial.throw", "--resume", "--set", "tries=3"), "--resume takes the axes and settings from the folder"),
+        (("--resume", "--repeats", "2"), "--resume takes the axes and settings from the folder"),
+        (("--resume", "--seed", "0"), "--resume takes the axes and settings from the folder"),
         (("--resume",), "There is no sweep in"),
         (("trial.throw", "--resume"), "There is no sweep in"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_written(genlaws, tmp_path: Path, arguments, sentence):
-    answer = genlaws("sweep", "run", *arguments, "--out", tmp_path / "none")
+    answer = genlaws("sweep", "run", *arguments, "--folder", tmp_path / "none")
     assert answer.code == 2
     assert sentence in answer.err
     assert answer.err.startswith("genlaws: ")
@@ -150,27 +156,27 @@ def test_a_place_that_is_no_folder_of_a_sweep_is_refused(genlaws, tmp_path: Path
         ("status", tmp_path),
         ("export", tmp_path),
         ("status", tmp_path / "file"),
-        ("run", "--resume", "--out", tmp_path),
+        ("run", "--resume", "--folder", tmp_path),
     ):
         answer = genlaws("sweep", *command)
         assert answer.code == 2
         assert "There is no sweep in" in answer.err
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "file")
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "file")
     assert (answer.code, "is a file" in answer.err) == (2, True)
 
 
 def test_a_sweep_that_does_not_fit_its_folder_is_refused(genlaws, tmp_path: Path):
-    assert genlaws("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS).code == 0
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS, "--set", "kind=stone")
+    assert genlaws("sweep", "run", "trial.throw", "--folder", tmp_path, *AXIS).code == 0
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path, *AXIS, "--set", "kind=stone")
     assert answer.code == 2
     assert "holds a sweep with other settings: kind ('ball' there, 'stone' now); use another folder" in answer.err
-    answer = genlaws("sweep", "run", "relations.bound", "--out", tmp_path, "--resume")
+    answer = genlaws("sweep", "run", "relations.bound", "--folder", tmp_path, "--resume")
     assert (answer.code, "holds a sweep of trial.throw, not of relations.bound" in answer.err) == (2, True)
 
 
 def test_resume_takes_everything_from_the_folder(genlaws, tmp_path: Path, monkeypatch):
     whole = ("--axis", "height=1:3:3", "--axis", "kind=ball,stone", "--repeats", "2", "--seed", "4", "--set", "tries=7")
-    assert genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "whole", *whole).code == 0
+    assert genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "whole", *whole).code == 0
 
     def interrupted(self, tasks):
         for number, one in enumerate(InProcess.results(InProcess(), tasks)):
@@ -183,13 +189,13 @@ def test_resume_takes_everything_from_the_folder(genlaws, tmp_path: Path, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("genlaws.cli.sweep.InProcess", Stops)
-        stopped = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "s", *whole)
+        stopped = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "s", *whole)
     assert stopped.code == 130
-    assert stopped.err.endswith("genlaws: Stopped. Finished cells are stored; run the same command to continue.\n")
+    assert stopped.err.endswith("genlaws: Stopped. Finished cells are stored; run the same sweep again to continue.\n")
     status = genlaws("sweep", "status", tmp_path / "s")
     assert re.search(r"cells done +5 of 12", status.out)
     assert re.search(r"state +stopped", status.out)
-    answer = genlaws("sweep", "run", "--out", tmp_path / "s", "--resume")
+    answer = genlaws("sweep", "run", "--folder", tmp_path / "s", "--resume")
     assert "12 of 12 (7 now, 5 before)" in answer.out
     tables = []
     for name in ("s", "whole"):
@@ -199,26 +205,33 @@ def test_resume_takes_everything_from_the_folder(genlaws, tmp_path: Path, monkey
 
 
 def test_failures_are_reported_and_too_many_stop_the_sweep(genlaws, tmp_path: Path):
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "some", *AXIS, "--set", "kind=glass")
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "some", *AXIS, "--set", "kind=glass")
     assert answer.code == 0
     assert re.search(r"failed +1$", answer.out, re.MULTILINE)
-    assert "The sweep finished, cells failed: 1." in answer.out
+    assert "finished, cells failed: 1" in answer.out
     assert "2/3 cells" in answer.err
     assert "failures: 2" in answer.err
     status = genlaws("sweep", "status", tmp_path / "some")
-    assert "failed: {'height': 2.0}, repeat 0: ValueError: it broke" in status.out
-    document = genlaws("sweep", "status", tmp_path / "some", "--json").json
+    assert re.search(r"^error +\{'height': 2.0\}, repeat 0: ValueError: it broke$", status.out, re.MULTILINE)
+    document = genlaws("sweep", "status", tmp_path / "some", "--traceback", "--json").json["result"]
     assert (document["done"], document["failed"], document["total"], document["running"]) == (2, 1, 3, False)
-    assert document["errors"][0]["error"] == "ValueError: it broke"
+    assert document["failures"][0]["error"] == "ValueError: it broke"
+    without = genlaws("sweep", "status", tmp_path / "some", "--json").json["result"]
+    assert without["failures"] == [document["failures"][0] | {"traceback": None}]
     reported = genlaws("sweep", "status", tmp_path / "some", "--traceback").out
-    for lines in (document["errors"][0]["traceback"], reported):
+    for lines in (document["failures"][0]["traceback"], reported):
         assert "in throw" in lines
         assert 'raise ValueError("it broke")' in lines
     assert "Traceback" not in status.out
-    assert f"With tracebacks: genlaws sweep status {tmp_path / 'some'} --traceback" in status.out
+    again = f"genlaws sweep status {tmp_path / 'some'} --traceback"
+    assert re.search(rf"^tracebacks +{re.escape(again)}$", status.out, re.MULTILINE)
+
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "none", "--set", "kind=egg")
+    assert answer.code == 1
+    assert "genlaws: Every cell of trial.throw failed; genlaws sweep status shows the errors." in answer.err
 
     many = ("--axis", "height=1:9:9", "--set", "kind=egg", "--stop-after", "4")
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path / "many", *many)
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path / "many", *many)
     assert answer.code == 1
     assert (
         "genlaws: 4 cells in a row failed with the same error, so the sweep was stopped: ValueError: it broke"
@@ -229,7 +242,7 @@ def test_failures_are_reported_and_too_many_stop_the_sweep(genlaws, tmp_path: Pa
 
 
 def test_cells_whose_arrays_are_gone_are_reported_and_computed_again(genlaws, tmp_path: Path):
-    run = ("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS)
+    run = ("sweep", "run", "trial.throw", "--folder", tmp_path, *AXIS)
     assert genlaws(*run).code == 0
     assert "arrays lost" not in genlaws("sweep", "status", tmp_path).out
     next((tmp_path / "arrays").rglob("*.npz")).unlink()
@@ -238,10 +251,10 @@ def test_cells_whose_arrays_are_gone_are_reported_and_computed_again(genlaws, tm
     assert re.search(
         r"^arrays lost +1 \(file missing or damaged; the next run recomputes such cells\)$", status, re.MULTILINE
     )
-    document = genlaws("sweep", "status", tmp_path, "--json").json
+    document = genlaws("sweep", "status", tmp_path, "--json").json["result"]
     assert (document["done"], document["damaged"]) == (2, 1)
     assert "Run the same sweep again" in genlaws("sweep", "export", tmp_path, "--to", "netcdf").err
-    assert genlaws("sweep", "run", "--resume", "--out", tmp_path, "--json").json["computed"] == 1
+    assert genlaws("sweep", "run", "--resume", "--folder", tmp_path, "--json").json["result"]["computed"] == 1
     assert genlaws("sweep", "export", tmp_path, "--to", "netcdf").code == 0
 
 
@@ -251,7 +264,7 @@ def test_a_scheduler_nobody_runs_is_reported_in_good_time(genlaws, tmp_path: Pat
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     start = time.monotonic()
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path, "--scheduler", f"tcp://127.0.0.1:{port}")
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path, "--scheduler", f"tcp://127.0.0.1:{port}")
     assert answer.code == 2
     assert f"There is no dask scheduler at 'tcp://127.0.0.1:{port}'" in answer.err
     assert time.monotonic() - start < 15
@@ -259,16 +272,16 @@ def test_a_scheduler_nobody_runs_is_reported_in_good_time(genlaws, tmp_path: Pat
 
 
 def test_every_format_holds_what_the_store_holds(genlaws, tmp_path: Path):
-    assert genlaws("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS, "--repeats", "2").code == 0
+    assert genlaws("sweep", "run", "trial.throw", "--folder", tmp_path, *AXIS, "--repeats", "2").code == 0
     with Store(tmp_path) as store:
         frame, grid = store.to_frame(), store.to_xarray()
     answer = genlaws("sweep", "export", tmp_path)
-    assert (answer.code, answer.out) == (0, f"6 cells written to {tmp_path / 'sweep.csv'}\n")
+    assert (answer.code, answer.out) == (0, f"cells  6\nfile   {tmp_path / 'sweep.csv'}\n")
     with (tmp_path / "sweep.csv").open() as stream:
         assert [float(row["reached"]) for row in csv.DictReader(stream)] == frame.reached.tolist()
     file = tmp_path / "new" / "t.parquet"
-    document = genlaws("sweep", "export", tmp_path, "--to", "parquet", "--out", file, "--json").json
-    assert document == {"file": str(file), "cells": 6}
+    document = genlaws("sweep", "export", tmp_path, "--to", "parquet", "--file", file, "--json").json["result"]
+    assert (document["file"], document["cells"]) == (str(file), 6)
     assert pd.read_parquet(file)[frame.columns].equals(frame)
     assert genlaws("sweep", "export", tmp_path, "--to", "netcdf").code == 0
     assert xr.load_dataset(tmp_path / "sweep.nc", engine="scipy").equals(grid)
@@ -279,7 +292,7 @@ def test_every_format_holds_what_the_store_holds(genlaws, tmp_path: Path):
 def test_lines_come_now_and_then_and_end_with_the_whole(monkeypatch, capsys):
     clock = [0.0]
     monkeypatch.setattr(sweep_progress.time, "monotonic", lambda: clock[0])
-    lines = sweep_progress.SweepLines(quiet=False)
+    lines = sweep_progress.SweepDisplay()
     with lines:
         lines.start(100, "trial")
         lines.skip(10)
@@ -295,8 +308,7 @@ def test_lines_come_now_and_then_and_end_with_the_whole(monkeypatch, capsys):
 
 def test_a_terminal_shows_a_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    bar = sweep_progress.watch(quiet=False)
-    assert isinstance(bar, sweep_progress.SweepBar)
+    bar = sweep_progress.SweepDisplay()
     with bar:
         bar.start(4, "trial")
         bar.skip(1)
@@ -304,10 +316,10 @@ def test_a_terminal_shows_a_bar(monkeypatch, capsys):
         bar.fail(1, "it broke")
     said = re.sub(r"\x1b\[[\d;?]*\w", "", capsys.readouterr().err)
     assert re.search(r"trial .* 3/4 .* cells/s, failures: 1", said)
-    assert isinstance(sweep_progress.watch(quiet=True), sweep_progress.SweepLines)
+    assert sweep_progress.SweepDisplay(quiet=True).bar is None
 
 
 def test_the_json_of_a_run_is_alone_on_standard_output(genlaws, tmp_path: Path):
-    answer = genlaws("sweep", "run", "trial.throw", "--out", tmp_path, *AXIS, "--json")
-    assert json.loads(answer.out)["computed"] == 3
+    answer = genlaws("sweep", "run", "trial.throw", "--folder", tmp_path, *AXIS, "--json")
+    assert json.loads(answer.out)["result"]["computed"] == 3
     assert answer.err == ""

@@ -1,6 +1,7 @@
 """The same wrong file is refused with the same sentence and exit code 2 by every command that reads a table."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 NUMBER_DOORS = {
@@ -96,3 +97,61 @@ def test_an_archive_with_several_arrays_is_refused_with_their_names(refused, doo
     np.savez(tmp_path / "several.npz", first=np.eye(3), second=np.eye(3))
     content = (tmp_path / "several.npz").read_bytes()
     assert "found first, second." in refused(NUMBER_DOORS[door], "bad.npz", content)
+
+
+TEXT_TABLES = {
+    "labeled": (
+        ("rules-facts", "advise", "TABLE", "--rule-classes", "a", "b", "--parameters", "1"),
+        {
+            "0": np.float32(np.sin(np.arange(80.0) ** 2)),
+            "1": np.cos(np.arange(80.0) ** 2),
+            "class": np.where(np.sin(np.arange(80.0) ** 2) > 0, "a", "b"),
+        },
+    ),
+    "training set": (
+        ("relations", "bound", "--train", "TABLE", "--class", "total-order"),
+        {"first": ["a", "b"], "second": ["b", "c"], "value": [1, 1]},
+    ),
+    "trials": (
+        ("semanticity", "fit-choices", "TABLE", "--shape", "exponential", "--no-lapse"),
+        {
+            "trial": np.repeat(np.arange(60), 2),
+            "distance": np.tile([1.0, 2.5, 0.5, 3.0], 30),
+            "chosen": np.tile([1, 0, 1, 0, 0, 1], 20),
+        },
+    ),
+    "probe": (
+        ("semanticity", "probe", "any-model", "--task", "table:TABLE", "--dry-run", "--trials", "3"),
+        {"item": ["ant", "bee", "cat", "dog", "eel"], "value": [1.5, 2.0, 4.0, 7.0, 8.0]},
+    ),
+}
+
+
+def without_inputs(found):
+    """Return the numbers of an answer without the name of its file."""
+    return (
+        {key: without_inputs(one) for key, one in found.items() if key != "inputs"} if hasattr(found, "keys") else found
+    )
+
+
+@pytest.mark.parametrize("kind", TEXT_TABLES)
+def test_a_parquet_file_is_read_as_the_same_table_of_text(genlaws, tmp_path, kind):
+    words, columns = TEXT_TABLES[kind]
+    frame = pd.DataFrame(columns, index=pd.Index(np.arange(len(next(iter(columns.values())))) + 5))
+    frame.astype({name: float for name in frame if frame[name].dtype.kind == "f"}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    answers = []
+    for name in ("t.csv", "t.parquet"):
+        answer = genlaws(*(word.replace("TABLE", str(tmp_path / name)) for word in words), "--json")
+        assert answer.code == 0, answer.err
+        answers.append(without_inputs(answer.json))
+    assert answers[0] == answers[1]
+
+
+def test_a_wrong_cell_of_a_parquet_table_is_named_with_its_row_and_column(genlaws, tmp_path):
+    pd.DataFrame({"x": [1.0, np.nan], "label": ["a", "b"]}).to_parquet(tmp_path / "t.parquet")
+    answer = genlaws("rules-facts", "advise", tmp_path / "t.parquet", "--rule-classes", "a", "b")
+    assert answer.code == 2
+    assert "the cell in row 3, column 1 is empty." in answer.err

@@ -60,7 +60,7 @@ BASES = {
     " --draws 2",
     "residual-stream semanticity": "model --count 10 --controls permuted",
     "sweep list": "",
-    "sweep run": "relations.bound --out sweep --axis relation=mod3 --set elements=4",
+    "sweep run": "relations.bound --folder sweep --axis relation=mod3 --set elements=4",
     "sweep status": "stored",
     "sweep export": "stored --to csv",
     "figure": "relations.6 --bundled --out out",
@@ -130,10 +130,10 @@ CALLS = BASES | {
     "relations repons --simulate": "--encoder-rate 1e-2 --decoder-rate 1e-3 --simulate 10",
     "residual-stream analyze --estimators": "model --texts texts.txt --measures information --estimators binned"
     " --surrogates none",
-    "sweep run --resume": "--out stored --resume",
+    "sweep run --resume": "--folder stored --resume",
     "figure --set": "rules-facts.3 --set angle_points=2 --out out",
 }
-STORED = "sweep run relations.bound --out stored --axis relation=mod3 --set elements=4"
+STORED = "sweep run relations.bound --folder stored --axis relation=mod3 --set elements=4"
 HUGE, LONG_TEXT = str(10**30), "x" * 10_000
 EMPTY = {"empty": "", "blank": "   "}
 WORDS = {

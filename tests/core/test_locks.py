@@ -14,7 +14,7 @@ from genlaws.core import locks
 from genlaws.core.errors import InputError
 from genlaws.core.locks import FolderLock
 from genlaws.probes import ReplyStore
-from genlaws.sweeps import Store, StoreBusyError, get_experiment, make_sweep, processes, run_sweep
+from genlaws.sweeps import Store, StoreBusyError, engines, get_experiment, make_sweep, run_sweep
 
 
 class NoLocks:
@@ -132,19 +132,19 @@ def test_without_locks_nothing_is_written_and_all_can_be_read(tmp_path: Path):
 
 def test_a_sweep_is_read_where_there_are_no_locks(tmp_path: Path, monkeypatch):
     sweep = make_sweep(get_experiment("relations.collisions"), {"draws": 2})
-    run_sweep(sweep, tmp_path)
+    run_sweep(sweep, folder=tmp_path)
     monkeypatch.setattr(locks, "lock_descriptor", NoLocks())
     with Store(tmp_path) as store:
         assert (store.counts().done, store.counts().running) == (1, False)
     with pytest.raises(InputError, match="no file locks on this system"):
-        run_sweep(sweep, tmp_path)
+        run_sweep(sweep, folder=tmp_path)
 
 
 def test_processes_are_started_where_signals_cannot_be_blocked(monkeypatch):
-    monkeypatch.setattr(processes, "CAN_BLOCK_SIGNALS", False)
+    monkeypatch.setattr(engines, "CAN_BLOCK_SIGNALS", False)
     monkeypatch.delattr(signal, "pthread_sigmask")
-    with processes.block_sigint():
-        assert not processes.CAN_BLOCK_SIGNALS
+    with engines.block_sigint():
+        assert not engines.CAN_BLOCK_SIGNALS
 
 
 WITHOUT_FCNTL = """

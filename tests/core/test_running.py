@@ -190,12 +190,12 @@ def test_a_figure_can_be_stopped():
 @pytest.mark.parametrize("engine", [None, Processes(2)], ids=["here", "processes"])
 def test_a_stopped_sweep_goes_on_where_it_was(engine, tmp_path):
     with pytest.raises(StoppedError):
-        run_sweep(SWEEP, tmp_path / "stopped", engine=engine, running=CountedSteps(most=2).running)
+        run_sweep(SWEEP, folder=tmp_path / "stopped", engine=engine, running=CountedSteps(most=2).running)
     steps = CountedSteps()
-    report = run_sweep(SWEEP, tmp_path / "stopped", running=steps.running)
+    report = run_sweep(SWEEP, folder=tmp_path / "stopped", running=steps.running)
     steps.check_complete()
     assert (report.computed, report.reused) == (1, 2)
-    run_sweep(SWEEP, tmp_path / "unbroken")
+    run_sweep(SWEEP, folder=tmp_path / "unbroken")
     with Store(tmp_path / "stopped") as stopped, Store(tmp_path / "unbroken") as unbroken:
         assert stopped.to_xarray().identical(unbroken.to_xarray())
 

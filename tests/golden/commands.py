@@ -75,7 +75,7 @@ class Line:
     varying: frozenset[str] = frozenset()
 
 
-SWEEP = "sweep run relations.bound --out sweep --axis relation=mod3,less-than --set elements=6 --repeats 2"
+SWEEP = "sweep run relations.bound --folder sweep --axis relation=mod3,less-than --set elements=6 --repeats 2"
 SPEED = frozenset({"rate"})  # cells in a second
 FEW = "--items 2,3 --trials 6 --shifts=-50,50 --half-separations 20,100"
 
@@ -308,25 +308,25 @@ LINES = {
     "sweep list/all": Line("sweep list"),
     "sweep run/bound": Line(SWEEP),
     "sweep run/again": Line(SWEEP, before=(SWEEP,)),
-    "sweep run/resume": Line("sweep run --resume --out sweep", before=(SWEEP,)),
+    "sweep run/resume": Line("sweep run --resume --folder sweep", before=(SWEEP,)),
     "sweep run/axis": Line(
-        "sweep run rules-facts.samples --out other --axis fact_fraction=0.1:0.3:3 --set points=4 --seed 3"
+        "sweep run rules-facts.samples --folder other --axis fact_fraction=0.1:0.3:3 --set points=4 --seed 3"
     ),
-    "sweep run/wrong-name": Line("sweep run relations.bounds --out sweep"),
-    "sweep run/wrong-axis": Line("sweep run relations.bound --out sweep --axis relations=mod3"),
+    "sweep run/wrong-name": Line("sweep run relations.bounds --folder sweep"),
+    "sweep run/wrong-axis": Line("sweep run relations.bound --folder sweep --axis relations=mod3"),
     "sweep status/done": Line("sweep status sweep", before=(SWEEP,), varying=SPEED),
     "sweep status/failed": Line(
         "sweep status failed --traceback",
-        before=("sweep run relations.bound --out failed --axis relation=mod3,nothing --set elements=6",),
+        before=("sweep run relations.bound --folder failed --axis relation=mod3,nothing --set elements=6",),
         varying=SPEED,
     ),
     "sweep status/no-folder": Line("sweep status gone"),
     "sweep export/csv": Line("sweep export sweep", before=(SWEEP,)),
-    "sweep export/file": Line("sweep export sweep --to csv --out table.csv", before=(SWEEP,)),
+    "sweep export/file": Line("sweep export sweep --to csv --file table.csv", before=(SWEEP,)),
     "sweep export/parquet": Line("sweep export sweep --to parquet", before=(SWEEP,), quick=False),
     "sweep export/grid": Line(
         "sweep export other --to netcdf",
-        before=("sweep run rules-facts.samples --out other --axis fact_fraction=0.1,0.3 --set points=4",),
+        before=("sweep run rules-facts.samples --folder other --axis fact_fraction=0.1,0.3 --set points=4",),
         quick=False,
     ),
     "sweep export/wrong": Line("sweep export sweep --to xml", before=(SWEEP,)),

@@ -122,6 +122,14 @@ def write_texts(folder: Path) -> None:
     (folder / "items.csv").write_text("item,value\n" + "\n".join(items) + "\n", encoding="utf-8")
 
 
+def write_sweep(folder: Path) -> None:
+    """Write the folder of a sweep with a cell that is done and one that failed."""
+    from genlaws.sweeps import Axis, get_experiment, make_sweep, run_sweep
+
+    axes = [Axis("relation", ("mod3", "nothing"))]
+    run_sweep(make_sweep(get_experiment("relations.bound"), {"elements": 6}, axes), folder=folder / "swept")
+
+
 def write_model(folder: Path) -> None:
     """Write a language model of two layers with fixed random weights, which reads letter by letter."""
     import tokenizers

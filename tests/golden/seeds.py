@@ -77,7 +77,7 @@ def _whole(generator: np.random.Generator) -> list[int]:
 
 def _halfway() -> dict[str, object]:
     """Return the folder of unfinished work."""
-    from genlaws.sweeps.checkpoints import folder_for
+    from genlaws.sweeps.tasks import folder_for
 
     return {"folder": folder_for(Path("sweep"), ["a" * 32, "b" * 32]).as_posix()}
 

@@ -57,7 +57,7 @@ def drive(tmp_path: Path, notes: Path):
 
     def start(*arguments: str | Path, before: Callable[[], None] | None = None) -> Driver:
         log = tmp_path / f"driver-{len(started)}.log"
-        environment = {**os.environ, "PYTHONPATH": str(TRIALS), "SWEEP_TRIALS": str(notes)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SWEEP_TRIALS": str(notes)}
         command = [sys.executable, "-m", "sweep_driver", *map(str, arguments)]
         with log.open("wb") as stream:
             # Between fork and exec `before` calls the system alone, so threads of the test do no harm.

@@ -30,7 +30,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory):
     @cache
     def computed(name: str, cells: int) -> list:
         sweep = trial_sweep(cells // REPEATS, REPEATS, EXPERIMENTS[name], pause=PAUSE)
-        run_sweep(sweep, folder / f"{name} {cells}")
+        run_sweep(sweep, folder=folder / f"{name} {cells}")
         return contents(folder / f"{name} {cells}")
 
     return computed
@@ -45,7 +45,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
 def command(name: str, folder: Path, *engine: str, cells: int = CELLS[QUICK]) -> list[str | Path]:
     axis = f"x=1:{cells // REPEATS}:{cells // REPEATS}"
     options = ["--axis", axis, "--set", f"pause={PAUSE}", "--repeats", str(REPEATS)]
-    return ["sweep", "run", name, "--out", folder, *options, *engine]
+    return ["sweep", "run", name, "--folder", folder, *options, *engine]
 
 
 def done_in(folder: Path) -> int:
@@ -91,7 +91,7 @@ def test_a_killed_driver_resumes_on_a_cluster_that_lives_on(tmp_path: Path, driv
 @pytest.mark.parametrize("engine", [("--jobs", "2"), ("--scheduler", "local")], ids=["processes", "local cluster"])
 def test_no_worker_outlives_a_killed_driver_even_in_the_middle_of_a_cell(tmp_path: Path, drive, engine):
     driver = drive(
-        "sweep", "run", TRIAL.name, "--out", tmp_path / "s", "--axis", "x=1:10:10", "--set", "deed=wait", *engine
+        "sweep", "run", TRIAL.name, "--folder", tmp_path / "s", "--axis", "x=1:10:10", "--set", "deed=wait", *engine
     )
     wait_until(lambda: driver.ended or driver.reported == 5, "the cells that do not wait")
     children = psutil.Process(driver.process.pid).children(recursive=True)
@@ -127,6 +127,6 @@ def test_a_killed_driver_is_shown_as_stopped_and_its_folder_is_free(tmp_path: Pa
     status = drive("sweep", "status", tmp_path / "s")
     assert status.wait() == 0
     assert "stopped (killed)" in status.said
-    resumed = drive("sweep", "run", "--resume", "--out", tmp_path / "s")
+    resumed = drive("sweep", "run", "--resume", "--folder", tmp_path / "s")
     assert resumed.wait() == 0, resumed.said
     assert f"{CELLS[QUICK]} of {CELLS[QUICK]}" in resumed.said

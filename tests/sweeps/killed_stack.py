@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sweep_trials import wait_until
 
-from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER
+from genlaws.sweeps.tasks import CHECKPOINTS_FOLDER
 
 EVERY = 15  # updates between two checkpoints here
 DRIVER = f"""
@@ -31,7 +31,7 @@ sys.exit(run(sys.argv[1:]))
 def kill_sweep(name: str, folder: Path, settings: dict[str, object], repeats: int) -> None:
     """Start ``genlaws sweep run`` and kill it when its first stack has been saved twice."""
     options = [f"--set={field}={str(value).lower()}" for field, value in settings.items()]
-    arguments = ["sweep", "run", name, "--out", str(folder), "--repeats", str(repeats), *options]
+    arguments = ["sweep", "run", name, "--folder", str(folder), "--repeats", str(repeats), *options]
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

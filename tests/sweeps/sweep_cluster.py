@@ -31,7 +31,12 @@ class Cluster:
             *arguments,
         ]
         quick = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"}  # a result on a killed worker is given up sooner
-        environment = {**os.environ, **quick, FOLDER: str(self.folder), "PYTHONPATH": str(HERE)}
+        environment = {
+            **os.environ,
+            **quick,
+            FOLDER: str(self.folder),
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+        }
         with (self.folder / f"{kind}.log").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.folder)
 

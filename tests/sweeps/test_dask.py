@@ -27,21 +27,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
     folder = tmp_path_factory.mktemp("reference")
     for experiment in (TRIAL, BATCH):
-        run_sweep(trial_sweep(8, 3, experiment, pause=0.01), folder / experiment.name)
+        run_sweep(trial_sweep(8, 3, experiment, pause=0.01), folder=folder / experiment.name)
     return {experiment.name: contents(folder / experiment.name) for experiment in (TRIAL, BATCH)}
 
 
 @pytest.mark.parametrize("experiment", [TRIAL, BATCH], ids=["cells", "batches"])
 def test_a_cluster_gives_the_same_table_bit_for_bit(tmp_path: Path, cluster, reference, experiment):
     sweep = trial_sweep(8, 3, experiment, pause=0.01)
-    assert run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address)).computed == 24
+    assert run_sweep(sweep, folder=tmp_path / "s", engine=DaskCluster(cluster.address)).computed == 24
     assert contents(tmp_path / "s") == reference[experiment.name]
-    assert run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address)).reused == 24
+    assert run_sweep(sweep, folder=tmp_path / "s", engine=DaskCluster(cluster.address)).reused == 24
 
 
 def test_failures_on_a_cluster_are_recorded_with_their_cells(tmp_path: Path, cluster):
     report = run_sweep(
-        deeds("compute", "raise", "raise-once"), tmp_path / "s", engine=DaskCluster(cluster.address), retries=1
+        deeds("compute", "raise", "raise-once"), folder=tmp_path / "s", engine=DaskCluster(cluster.address), retries=1
     )
     assert (report.computed, report.failed) == (2, 1)
     with Store(tmp_path / "s") as store:
@@ -54,7 +54,7 @@ def test_workers_that_lack_the_experiment_say_so(tmp_path: Path, cluster, monkey
     (here_alone / "only_here.py").write_text("from sweep_trials import PLAIN\n")
     monkeypatch.syspath_prepend(here_alone)
     sweep = trial_sweep(2, 1, Experiment("trial.here", "", "", "", "only_here:PLAIN"))
-    report = run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address), retries=0)
+    report = run_sweep(sweep, folder=tmp_path / "s", engine=DaskCluster(cluster.address), retries=0)
     assert report.failed == 2
     with Store(tmp_path / "s") as store:
         assert store.failures()[0][2] == "ModuleNotFoundError: No module named 'only_here'"
@@ -72,13 +72,13 @@ def test_a_worker_that_is_killed_does_not_end_the_sweep(tmp_path: Path, cluster)
     before = sum(calls(cluster.folder).values())
     killer = threading.Thread(target=kill_one)
     killer.start()
-    report = run_sweep(sweep, tmp_path / "s", engine=DaskCluster(cluster.address), retries=0)
+    report = run_sweep(sweep, folder=tmp_path / "s", engine=DaskCluster(cluster.address), retries=0)
     killer.join()
     cluster.workers.pop(0).wait()
     cluster.start_worker()
     assert done.is_set()
     assert (report.computed, report.failed) == (40, 0)
-    run_sweep(sweep, tmp_path / "unbroken")
+    run_sweep(sweep, folder=tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
 
 
@@ -86,7 +86,7 @@ def test_a_local_cluster_survives_a_cell_that_always_kills_its_worker(tmp_path: 
     others = tuple(f"other {number}" for number in range(12))
     sweep = deeds(*others[:4], "kill", *others[4:])
     before = set(psutil.Process().children(recursive=True))
-    report = run_sweep(sweep, tmp_path / "s", engine=DaskCluster(jobs=2), retries=0)
+    report = run_sweep(sweep, folder=tmp_path / "s", engine=DaskCluster(jobs=2), retries=0)
     assert (report.computed, report.failed) == (12, 1)
     with Store(tmp_path / "s") as store:
         ((settings, _, error),) = store.failures()
@@ -108,12 +108,12 @@ def test_a_scheduler_that_is_lost_stops_the_sweep_and_fails_no_cell(tmp_path: Pa
         killer = threading.Thread(target=kill_scheduler)
         killer.start()
         with pytest.raises(SweepStoppedError, match="connection to the dask scheduler at 'tcp://.*' was lost"):
-            run_sweep(trial_sweep(40, 1, pause=0.1), tmp_path / "s", engine=DaskCluster(own.address))
+            run_sweep(trial_sweep(40, 1, pause=0.1), folder=tmp_path / "s", engine=DaskCluster(own.address))
         killer.join()
     with Store(tmp_path / "s") as store:
         assert store.failures() == []
         assert 3 < store.counts().done < 40
-    assert run_sweep(trial_sweep(40, 1, pause=0.1), tmp_path / "s").failed == 0
+    assert run_sweep(trial_sweep(40, 1, pause=0.1), folder=tmp_path / "s").failed == 0
 
 
 def done_in(folder: Path) -> int:
@@ -136,5 +136,5 @@ def test_nobody_at_the_address_is_said_in_good_time(tmp_path: Path, monkeypatch,
     address = address.format(free=free_port())
     start = time.monotonic()
     with pytest.raises(InputError, match=f"There is no dask scheduler at '{address}'"):
-        run_sweep(make_sweep(TRIAL, {}, [Axis("x", (1,))]), tmp_path / "s", engine=DaskCluster(address))
+        run_sweep(make_sweep(TRIAL, {}, [Axis("x", (1,))]), folder=tmp_path / "s", engine=DaskCluster(address))
     assert time.monotonic() - start < 10

@@ -69,7 +69,7 @@ def one_result(result):
 
 
 def test_numbers_and_arrays_come_back_exactly(tmp_path: Path):
-    run_sweep(make_sweep(one_result({**VALUES, **ARRAYS})), tmp_path / "s", retries=0)
+    run_sweep(make_sweep(one_result({**VALUES, **ARRAYS})), folder=tmp_path / "s", retries=0)
     with Store(tmp_path / "s") as store:
         assert store.failures() == []
         (cell,) = store.cells()
@@ -87,7 +87,7 @@ def test_numbers_and_arrays_come_back_exactly(tmp_path: Path):
 
 @pytest.mark.parametrize("kind", ODD)
 def test_a_result_that_cannot_be_stored_fails_its_cell_alone(tmp_path: Path, kind):
-    report = run_sweep(make_sweep(ODDITY, {}, [Axis("label", ("fine", kind))]), tmp_path / "s", retries=0)
+    report = run_sweep(make_sweep(ODDITY, {}, [Axis("label", ("fine", kind))]), folder=tmp_path / "s", retries=0)
     assert (report.computed, report.failed) == (1, 1)
     with Store(tmp_path / "s") as store:
         ((settings, _, error),) = store.failures()
@@ -100,7 +100,7 @@ def test_an_error_text_that_no_file_can_hold_does_no_harm(tmp_path: Path):
         raise ValueError("name \udcff")
 
     experiment = Experiment("trial.text", "", "", "", Procedure(Trial, fail))
-    assert run_sweep(make_sweep(experiment), tmp_path / "s", retries=0).failed == 1
+    assert run_sweep(make_sweep(experiment), folder=tmp_path / "s", retries=0).failed == 1
     with Store(tmp_path / "s") as store:
         assert store.failures()[0][2] == "ValueError: name \\udcff"
         assert store.tracebacks()[0].endswith("ValueError: name \\udcff\n")
@@ -108,12 +108,12 @@ def test_an_error_text_that_no_file_can_hold_does_no_harm(tmp_path: Path):
 
 def test_a_traceback_is_kept_as_long_as_its_cell_fails(tmp_path: Path, notes: Path):
     sweep = make_sweep(TRIAL, {}, [Axis("deed", ("raise", "compute", "raise-once"))])
-    run_sweep(sweep, tmp_path / "s", retries=0)
+    run_sweep(sweep, folder=tmp_path / "s", retries=0)
     with Store(tmp_path / "s") as store:
         assert [settings["deed"] for settings, _, _ in store.failures()] == ["raise", "raise-once"]
         assert all(re.search(r"^ +raise ValueError\(", text, re.MULTILINE) for text in store.tracebacks())
         assert "this cell fails the first time" in store.tracebacks()[1]
-    run_sweep(sweep, tmp_path / "s", retries=1)
+    run_sweep(sweep, folder=tmp_path / "s", retries=1)
     with Store(tmp_path / "s") as store:
         (text,) = store.tracebacks()
         assert "this cell cannot be computed" in text
@@ -122,7 +122,7 @@ def test_a_traceback_is_kept_as_long_as_its_cell_fails(tmp_path: Path, notes: Pa
 
 def test_a_folder_made_without_tracebacks_is_read_and_continued(tmp_path: Path, notes: Path):
     sweep = make_sweep(TRIAL, {}, [Axis("deed", ("raise", "compute"))])
-    run_sweep(sweep, tmp_path / "s", retries=0)
+    run_sweep(sweep, folder=tmp_path / "s", retries=0)
     index = sqlite3.connect(tmp_path / "s" / "sweep.sqlite")
     index.execute("DROP TABLE tracebacks")
     index.commit()
@@ -131,13 +131,13 @@ def test_a_folder_made_without_tracebacks_is_read_and_continued(tmp_path: Path, 
         assert len(store.failures()) == 1
         assert store.tracebacks() == [""]
         assert store.counts().done == 1
-    assert run_sweep(sweep, tmp_path / "s", retries=1).reused == 1
+    assert run_sweep(sweep, folder=tmp_path / "s", retries=1).reused == 1
     with Store(tmp_path / "s") as store:
         assert "this cell cannot be computed" in store.tracebacks()[0]
 
 
 def test_each_cell_is_kept_with_what_it_was_computed_with(tmp_path: Path):
-    run_sweep(trial_sweep(2, 1, BATCH), tmp_path / "s")
+    run_sweep(trial_sweep(2, 1, BATCH), folder=tmp_path / "s")
     with Store(tmp_path / "s") as store:
         frame = store.to_frame(provenance=True)
         plain = store.to_frame()
@@ -158,13 +158,13 @@ def test_a_folder_without_a_sweep_and_a_file_are_refused(tmp_path: Path):
         with pytest.raises(InputError, match="There is no sweep in"):
             Store(tmp_path / place)
     with pytest.raises(InputError, match="out must be a folder; .* is a file"):
-        run_sweep(trial_sweep(), tmp_path / "file")
+        run_sweep(trial_sweep(), folder=tmp_path / "file")
     with pytest.raises(NotADirectoryError):
-        run_sweep(trial_sweep(), tmp_path / "file" / "below")
+        run_sweep(trial_sweep(), folder=tmp_path / "file" / "below")
 
 
 def test_a_folder_of_a_newer_layout_is_refused_and_left_alone(tmp_path: Path):
-    run_sweep(trial_sweep(), tmp_path / "s")
+    run_sweep(trial_sweep(), folder=tmp_path / "s")
     index = sqlite3.connect(tmp_path / "s" / "sweep.sqlite")
     index.execute(f"PRAGMA user_version = {LAYOUT_VERSION + 1}")
     index.close()
@@ -172,7 +172,7 @@ def test_a_folder_of_a_newer_layout_is_refused_and_left_alone(tmp_path: Path):
     with pytest.raises(InputError, match=sentence):
         Store(tmp_path / "s")
     with pytest.raises(InputError, match=sentence):
-        run_sweep(trial_sweep(), tmp_path / "s")
+        run_sweep(trial_sweep(), folder=tmp_path / "s")
     assert not FolderLock.is_held(tmp_path / "s")
 
 
@@ -184,14 +184,14 @@ def damaged(folder: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["empty", "text", "cut"])
 def test_a_damaged_index_is_refused_in_one_sentence(tmp_path: Path, how):
-    run_sweep(trial_sweep(30, 5), tmp_path / "s")
+    run_sweep(trial_sweep(30, 5), folder=tmp_path / "s")
     damaged(tmp_path / "s", how)
     with pytest.raises(
         InputError, match=r"is not the index of a sweep|cannot be used: (file is not|database disk image)"
     ):
         contents(tmp_path / "s")
     with pytest.raises(InputError, match=r"is not the index of a sweep|cannot be used"):
-        run_sweep(trial_sweep(30, 6), tmp_path / "s")
+        run_sweep(trial_sweep(30, 6), folder=tmp_path / "s")
     assert not FolderLock.is_held(tmp_path / "s")
 
 
@@ -202,12 +202,12 @@ def test_a_half_made_index_is_made_anew(tmp_path: Path):
         (folder / name).write_bytes(b"left by a killed driver")
     with pytest.raises(InputError, match="There is no sweep in"):
         Store(folder)
-    assert run_sweep(trial_sweep(), folder).computed == 12
+    assert run_sweep(trial_sweep(), folder=folder).computed == 12
     assert sorted(file.name for file in folder.iterdir()) == ["arrays", "driver.lock", "sweep.sqlite"]
 
 
 def test_an_index_that_does_not_say_what_it_is_for_is_refused(tmp_path: Path):
-    run_sweep(trial_sweep(), tmp_path / "s")
+    run_sweep(trial_sweep(), folder=tmp_path / "s")
     index = sqlite3.connect(tmp_path / "s" / "sweep.sqlite")
     index.execute("DELETE FROM about")
     index.commit()
@@ -222,19 +222,19 @@ def test_an_index_that_does_not_say_what_it_is_for_is_refused(tmp_path: Path):
 )
 def test_a_sweep_of_the_first_version_is_recognized_and_can_be_exported(tmp_path: Path, name, value):
     folder = tmp_path / "s"
-    run_sweep(trial_sweep(2, 1), folder)
+    run_sweep(trial_sweep(2, 1), folder=folder)
     index = sqlite3.connect(folder / "sweep.sqlite")
     index.execute("UPDATE about SET value = ? WHERE name = ?", (json.dumps(value), name))
     index.commit()
     index.close()
     with pytest.raises(InputError, match=r"was made by genlaws 0\.1, .* spelled differently \((rules|regul)"):
-        run_sweep(trial_sweep(3, 1), folder)
+        run_sweep(trial_sweep(3, 1), folder=folder)
     with Store(folder) as store:
         assert len(store.to_frame()) == 2
 
 
 def test_arrays_that_are_gone_are_named(tmp_path: Path):
-    run_sweep(trial_sweep(1, 2), tmp_path / "s")
+    run_sweep(trial_sweep(1, 2), folder=tmp_path / "s")
     first, second = sorted((tmp_path / "s" / "arrays").rglob("*.npz"))
     first.unlink()
     second.write_bytes(second.read_bytes()[:50])
@@ -260,8 +260,8 @@ DAMAGE = {
 def test_a_cell_without_its_arrays_is_not_done_and_is_computed_again(tmp_path: Path, notes: Path, how, widened):
     folder = tmp_path / "s"
     if widened:
-        run_sweep(trial_sweep(3, 1), folder)
-    run_sweep(trial_sweep(2, 2), folder)
+        run_sweep(trial_sweep(3, 1), folder=folder)
+    run_sweep(trial_sweep(2, 2), folder=folder)
     before, computed = contents(folder), calls(notes)
     cell = next(iter(trial_sweep(2, 2).cells()))
     file = folder / "arrays" / cell.key[:2] / f"{cell.key}.npz"
@@ -275,7 +275,7 @@ def test_a_cell_without_its_arrays_is_not_done_and_is_computed_again(tmp_path: P
         counts = store.counts()
         assert (counts.total, counts.done, counts.damaged, counts.failed) == (4, 3, 1, 0)
         assert not store.is_done(cell.key)
-    report = run_sweep(trial_sweep(2, 2), folder)
+    report = run_sweep(trial_sweep(2, 2), folder=folder)
     assert (report.computed, report.reused) == (1, 3)
     assert (calls(notes) - computed).total() == 1
     assert contents(folder) == before
@@ -289,15 +289,15 @@ def test_what_a_killed_driver_left_of_an_array_is_no_cell_and_does_not_stay(tmp_
     rest = tmp_path / "s" / "arrays" / cell.key[:2] / f".{cell.key}.part"
     rest.parent.mkdir(parents=True)
     rest.write_bytes(b"half an array")
-    assert run_sweep(sweep, tmp_path / "s").computed == 1
+    assert run_sweep(sweep, folder=tmp_path / "s").computed == 1
     assert [file.name for file in rest.parent.iterdir()] == [f"{cell.key}.npz"]
 
 
 @pytest.mark.parametrize("name", ["with spaces", "a#b?c%20d&mode=memory", "ü;'\"", "%00"])
 def test_the_folder_may_have_any_name(tmp_path: Path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    assert run_sweep(trial_sweep(2, 1), name).computed == 2
-    assert run_sweep(trial_sweep(3, 1), tmp_path / name).reused == 2
+    assert run_sweep(trial_sweep(2, 1), folder=name).computed == 2
+    assert run_sweep(trial_sweep(3, 1), folder=tmp_path / name).reused == 2
     assert len(contents(Path(name))) == 3
     assert os.listdir(tmp_path) == [name]
 
@@ -307,12 +307,12 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path: Path):
         with pytest.raises(StoreBusyError, match=rf"Another sweep is writing to .* \(process {os.getpid()} on "):
             Store(tmp_path / "s", write=True)
         with pytest.raises(StoreBusyError, match="wait for it, stop it, or use another folder"):
-            run_sweep(trial_sweep(), tmp_path / "s")
+            run_sweep(trial_sweep(), folder=tmp_path / "s")
         with Store(tmp_path / "s") as reader:
             assert reader.counts().running
         assert first.counts().total == 12
     assert not FolderLock.is_held(tmp_path / "s")
-    assert run_sweep(trial_sweep(), tmp_path / "s").computed == 12
+    assert run_sweep(trial_sweep(), folder=tmp_path / "s").computed == 12
 
 
 def test_asking_whether_a_folder_is_held_does_not_keep_a_driver_out(tmp_path: Path):
@@ -333,18 +333,18 @@ def test_asking_whether_a_folder_is_held_does_not_keep_a_driver_out(tmp_path: Pa
 def test_a_reader_sees_one_moment_while_a_driver_writes(tmp_path: Path):
     sweep = trial_sweep(4, 1)
     cells = list(sweep.cells())
-    run_sweep(trial_sweep(2, 1), tmp_path / "s")
+    run_sweep(trial_sweep(2, 1), folder=tmp_path / "s")
     with Store(tmp_path / "s") as reader:
         with reader.snapshot():
             before = len(list(reader.cells()))
-            assert run_sweep(sweep, tmp_path / "s").computed == 2
+            assert run_sweep(sweep, folder=tmp_path / "s").computed == 2
             assert len(list(reader.cells())) == before == 2
         assert len(list(reader.cells())) == len(cells)
 
 
 def test_a_commit_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch):
     sweep = trial_sweep(2, 1)
-    run_sweep(sweep, tmp_path / "done")
+    run_sweep(sweep, folder=tmp_path / "done")
     with Store.create(tmp_path / "s", sweep) as store:
         from genlaws.sweeps.tasks import CellTask, compute
 
@@ -366,7 +366,7 @@ from genlaws.sweeps import Store, run_sweep
 from genlaws.core.errors import InputError
 from sweep_trials import trial_sweep
 try:
-    run_sweep(trial_sweep(3, 1), sys.argv[1])
+    run_sweep(trial_sweep(3, 1), folder=sys.argv[1])
 except (OSError, InputError) as error:
     print(error)
 with Store(sys.argv[1]) as store:
@@ -375,7 +375,7 @@ with Store(sys.argv[1]) as store:
 
 
 def test_a_read_only_folder_can_be_read_and_says_why_it_is_not_written_to(tmp_path: Path):
-    run_sweep(trial_sweep(2, 1), tmp_path / "s")
+    run_sweep(trial_sweep(2, 1), folder=tmp_path / "s")
     python = f'"{sys.executable}" -c "$0" "$1"'
     if os.geteuid() == 0:
         script = f'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && {python}'
@@ -402,7 +402,7 @@ def test_the_index_is_in_write_ahead_mode(tmp_path: Path):
 
 def test_axes_are_kept_as_the_settings_hold_them(tmp_path: Path):
     axes = [Axis("x", np.arange(2)), Axis("widths", ((1,), [2, 3])), Axis("size", (None, 4))]
-    run_sweep(make_sweep(TRIAL, {}, axes), tmp_path / "s")
+    run_sweep(make_sweep(TRIAL, {}, axes), folder=tmp_path / "s")
     with Store(tmp_path / "s") as store:
         assert store.about()["axes"] == [["x", [0.0, 1.0]], ["widths", [[1], [2, 3]]], ["size", [None, 4]]]
         assert json.dumps(store.about())

@@ -14,17 +14,31 @@ from sweep_trials import TRIAL, Trial, alike, deeds, trial_sweep
 
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
-from genlaws.sweeps import Axis, Experiment, Procedure, Store, Sweep, compute_sweep, make_sweep, run_sweep
-from genlaws.sweeps.tables import export
+from genlaws.sweeps import (
+    Axis,
+    Experiment,
+    Procedure,
+    Store,
+    Sweep,
+    compute_sweep,
+    export_sweep,
+    make_sweep,
+    run_sweep,
+)
 
 
 def experiment(run) -> Experiment:
     return Experiment("trial.table", "", "", "", Procedure(Trial, run))
 
 
+def export(store: Store, to: str, file: Path | None = None) -> Path:
+    """Return the file with the cells of a store."""
+    return Path(export_sweep(store.folder, to=to, file=file).file)
+
+
 def stored(folder: Path, run, axes: list[Axis], **options) -> Store:
     """Return the store of a sweep with this function, open for reading."""
-    run_sweep(make_sweep(experiment(run), {}, axes), folder, retries=0, **options)
+    run_sweep(make_sweep(experiment(run), {}, axes), folder=folder, retries=0, **options)
     return Store(folder)
 
 
@@ -34,7 +48,7 @@ def full_sweep() -> Sweep:
 
 
 def test_the_table_has_a_row_for_each_cell_in_the_order_of_the_axes(tmp_path: Path):
-    run_sweep(full_sweep(), tmp_path)
+    run_sweep(full_sweep(), folder=tmp_path)
     with Store(tmp_path) as store:
         frame, cells = store.to_frame(), list(store.cells())
     assert len(frame) == len(cells) == 24
@@ -55,7 +69,7 @@ def test_the_table_has_a_row_for_each_cell_in_the_order_of_the_axes(tmp_path: Pa
 
 
 def test_a_table_without_cells_names_its_axes(tmp_path: Path):
-    run_sweep(deeds("raise"), tmp_path, retries=0)
+    run_sweep(deeds("raise"), folder=tmp_path, retries=0)
     with Store(tmp_path) as store:
         assert list(store.to_frame().columns) == ["deed", "repeat"]
         assert store.to_xarray().sizes == {"deed": 0, "repeat": 0}
@@ -66,7 +80,7 @@ def test_a_result_named_like_a_setting_stands_beside_it(tmp_path: Path):
         return {"n": settings.n + 0.5, "x": np.arange(2) + settings.n, "seconds": -1.0, "repeat": 7}
 
     sweep = make_sweep(experiment(run), {}, [Axis("n", (1, 2))])
-    run_sweep(sweep, tmp_path)
+    run_sweep(sweep, folder=tmp_path)
     with Store(tmp_path) as store:
         frame, grid = store.to_frame(provenance=True), store.to_xarray()
     assert frame.n.tolist() == [1, 2]
@@ -77,11 +91,11 @@ def test_a_result_named_like_a_setting_stands_beside_it(tmp_path: Path):
     assert (frame.cell_seconds >= 0).all()
     assert grid.result_n.sel(n=2).item() == 2.5
     assert grid.x.sel(n=2).to_numpy().tolist() == [[2, 3]]
-    assert compute_sweep(sweep).result_n.tolist() == [1.5, 2.5]
+    assert compute_sweep(sweep).to_frame().result_n.tolist() == [1.5, 2.5]
 
 
 def test_the_grid_holds_what_the_cells_hold(tmp_path: Path):
-    run_sweep(full_sweep(), tmp_path)
+    run_sweep(full_sweep(), folder=tmp_path)
     with Store(tmp_path) as store:
         grid = store.to_xarray()
         for cell in store.cells():
@@ -164,7 +178,7 @@ ODD_AXES = {
 @pytest.mark.parametrize("form", ["memory", "netcdf"])
 def test_an_axis_may_hold_values_of_any_kind(tmp_path: Path, kind, form):
     axis, expected = ODD_AXES[kind]
-    run_sweep(make_sweep(TRIAL, {}, [axis]), tmp_path / "s")
+    run_sweep(make_sweep(TRIAL, {}, [axis]), folder=tmp_path / "s")
     with Store(tmp_path / "s") as store:
         grid = store.to_xarray() if form == "memory" else xr.load_dataset(export(store, "netcdf"), engine="scipy")
         frame = store.to_frame()
@@ -176,7 +190,7 @@ def test_an_axis_may_hold_values_of_any_kind(tmp_path: Path, kind, form):
 
 
 def test_csv_and_parquet_read_back_equal(tmp_path: Path):
-    run_sweep(full_sweep(), tmp_path)
+    run_sweep(full_sweep(), folder=tmp_path)
     with Store(tmp_path) as store:
         frame = store.to_frame(provenance=True)
         csv = export(store, "csv")
@@ -217,7 +231,7 @@ def test_netcdf_reads_back_equal_in_value(tmp_path: Path):
         }
 
     sweep = Sweep(experiment(run), Trial(flag=True, size=2**40), (Axis("n", (1, 2)),), 2, seed=2**40)
-    run_sweep(sweep, tmp_path)
+    run_sweep(sweep, folder=tmp_path)
     with Store(tmp_path) as store:
         read = xr.load_dataset(export(store, "netcdf"), engine="scipy")
         for cell in store.cells():
@@ -238,9 +252,9 @@ def test_netcdf_reads_back_equal_in_value(tmp_path: Path):
 
 
 def test_netcdf_of_an_unfinished_sweep_has_gaps(tmp_path: Path):
-    run_sweep(deeds("compute", "raise"), tmp_path, retries=0)
-    run_sweep(make_sweep(TRIAL, {}, [Axis("deed", ("compute",)), Axis("n", (1, 2))]), tmp_path, retries=0)
-    run_sweep(make_sweep(TRIAL, {}, [Axis("deed", ("other",)), Axis("n", (1,))]), tmp_path, retries=0)
+    run_sweep(deeds("compute", "raise"), folder=tmp_path, retries=0)
+    run_sweep(make_sweep(TRIAL, {}, [Axis("deed", ("compute",)), Axis("n", (1, 2))]), folder=tmp_path, retries=0)
+    run_sweep(make_sweep(TRIAL, {}, [Axis("deed", ("other",)), Axis("n", (1,))]), folder=tmp_path, retries=0)
     with Store(tmp_path) as store:
         read = xr.load_dataset(export(store, "netcdf"), engine="scipy").squeeze("repeat")
     gap = read.sel(deed="other", n=2)
@@ -336,7 +350,7 @@ def test_lone_surrogates_and_odd_bytes_in_arrays_are_escaped(tmp_path: Path):
 
 @pytest.mark.parametrize("form", ["table", "grid", "csv", "parquet", "netcdf"])
 def test_a_setting_may_be_a_long_whole_number(tmp_path: Path, form):
-    run_sweep(make_sweep(TRIAL, {"size": 2**70 + 1}, [Axis("n", (2**70 + 1, 2**70 - 1))]), tmp_path)
+    run_sweep(make_sweep(TRIAL, {"size": 2**70 + 1}, [Axis("n", (2**70 + 1, 2**70 - 1))]), folder=tmp_path)
     with Store(tmp_path) as store:
         assert len(read_back(store, form)["mean"]) == 2
         if form == "netcdf":
@@ -351,7 +365,7 @@ def test_a_computed_table_keeps_long_whole_numbers(tmp_path: Path):
             {},
             [Axis("n", (0, 1))],
         )
-    )
+    ).to_frame()
     assert table.a.tolist() == [0.5, 2**60 + 1]
     assert table.b.tolist() == ["\\ud800"] * 2
 
@@ -395,5 +409,5 @@ def test_tables_are_written_while_the_sweep_runs(tmp_path: Path):
                     (len(store.to_frame(provenance=True)), store.to_xarray()["mean"].notnull().sum().item())
                 )
 
-    run_sweep(trial_sweep(4, 1), tmp_path, running=Running(Exports()))
+    run_sweep(trial_sweep(4, 1), folder=tmp_path, running=Running(Exports()))
     assert exported == [(1, 1), (2, 2), (3, 3), (4, 4)]

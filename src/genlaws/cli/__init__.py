@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from traceback import walk_tb
 
 from genlaws.core.errors import ConvergenceError, InputError, StoppedError
-from genlaws.core.imports import EXTRAS
+from genlaws.core.imports import EXTRAS, how_to_install
 
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 LONG_WORDS = re.compile(r"(\S{80})\S{160,}")  # of an error message, longer than any path in use
@@ -97,7 +97,7 @@ def install_hint(error: ImportError) -> str:
     importing = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     loads = library == "torch" and any(name.startswith(MODEL_PACKAGES) for name in importing)
     extra = "models" if loads else EXTRAS[library]
-    return f"This needs {library}, which is not installed. Install it with: pip install 'genlaws[{extra}]'"
+    return how_to_install(library, extra)
 
 
 def _print_error(sentence: str, code: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -23,6 +23,7 @@ from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.files import check_folder
 from genlaws.core.parameters import NO_CHOICES, Parameter, parameters_of
 from genlaws.core.result import PAGE_SUFFIXES, Result
+from genlaws.core.running import Running
 
 GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
 COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
@@ -30,6 +31,7 @@ OUT_HELP = "Folder to write the result to, or one page (.html)."
 Jobs = Annotated[int, cyclopts.Parameter(help="Processes on this machine.")]
 Adapter = Callable[..., dict[str, Any]]
 DOCUMENTED_PARAMETER = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)  # name and description
+Display = Callable[..., AbstractContextManager[Running]]
 RUNNING = "running"  # the parameter that shows progress; the command fills it
 
 
@@ -49,6 +51,7 @@ def command_of(
     about: str = "",
     resumes: bool = False,
     parallel: bool = False,
+    display: Display = ProgressBar,
 ) -> Callable[..., None]:
     """Return the command of a question.
 
@@ -66,10 +69,12 @@ def command_of(
         ``--out`` finished parts are stored in its folder ``cells``.
     parallel : bool
         Whether it uses the jobs alone.
+    display : callable
+        Makes what shows the progress and gives the `Running`.
     """
     filled = {name for adapter in adapters for name in adapter.fills}  # type: ignore[attr-defined]
     described, parameters = parameters_of(question), _parameters(question)
-    saved = _default_out(question)
+    saved, has_jobs = _default_out(question), resumes or parallel
     own = {name: one for name, one in parameters.items() if name not in {*filled, RUNNING}}
     options = {name: one for adapter in adapters for name, one in _options_of(adapter).items()}
     options |= {name: _option(one, described.get(name)) for name, one in own.items()}
@@ -86,20 +91,20 @@ def command_of(
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
-        json, out, jobs = given.pop("json", False), given.get("out"), 1 if "jobs" in own else given.pop("jobs", 1)
+        json, out, jobs = given.pop("json", False), given.get("out"), given.pop("jobs", 1) if has_jobs else 1
         check_out(out or saved)
         values = arguments(given)
         with ExitStack() as stack:
             cells = out / "cells" if resumes and out is not None and not _is_page(out) else None
             if RUNNING in parameters:
-                values[RUNNING] = stack.enter_context(ProgressBar(quiet=json, jobs=jobs, folder=cells))
+                values[RUNNING] = stack.enter_context(display(quiet=json, jobs=jobs, folder=cells))
             try:
                 found = question(**values)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_stopped(resumes, cells)) from None
         show(found, json=json, out=out)
 
-    shared = _shared(resumes or parallel, saved)
+    shared = _shared(has_jobs, saved)
     own_options = [one for name, one in options.items() if name not in {one.name for one in shared}]
     signature = inspect.Signature(sorted([*_keyword_only(own_options), *shared], key=lambda one: one.kind))
     command.__name__ = question.__name__

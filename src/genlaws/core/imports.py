@@ -71,6 +71,12 @@ def load_named(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def how_to_install(library: str, extra: str = "") -> str:
+    """Return how to install an optional library, by default with the extra that brings it."""
+    install = f"pip install 'genlaws[{extra or EXTRAS[library]}]'"
+    return f"This needs {library}, which is not installed. Install it with: {install}"
+
+
 def installed_versions(names: Iterable[str]) -> dict[str, str]:
     """Return the versions of libraries; those that are not installed are left out."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  slow at import

@@ -38,7 +38,7 @@ LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed ta
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
 HASHED_AT_ONCE = 2**20  # numbers
-RUNNING = ("running", "checkpoint", "store")  # parameters on how it runs, which do not change the answer
+RUNNING = ("running", "checkpoint", "store", "engine")  # parameters on how it runs, which do not change the answer
 Given = ParamSpec("Given")
 Found = TypeVar("Found", bound="Result")
 

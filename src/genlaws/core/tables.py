@@ -43,6 +43,7 @@ MAX_ROWS = 2000
 MAX_COLUMNS = 100_000
 MAX_LABEL_CHARACTERS = 100
 MAX_UNPACKED_BYTES = 32 * 2**20  # of an uploaded array once unpacked: 2,000 × 2,000 numbers of eight bytes
+EVERY_LABEL = "a label in every column of every row"
 MAX_SHOWN_CHARACTERS = 40  # of a cell or a name in an error message
 MAX_ARRAYS_LISTED = 20
 CHECKED_AT_ONCE = 2**20  # numbers looked at for NaN in one step, so that a file stays on disk
@@ -91,12 +92,16 @@ class TextTable:
     name : str
         Name of the table in error messages.
     source : Path, bytes or sequence of str
-        A file in UTF-8, perhaps compressed as ``.gz``, its content, or lines.
+        A file in UTF-8, perhaps compressed as ``.gz``, its content, or lines; or a ``.parquet`` file, whose first line
+        is the names of its columns.
     separators : str
         What may separate cells; in a table of words the comma comes first.
     """
 
     def __init__(self, name: str, source: Path | bytes | Sequence[str], separators: str = NUMBER_SEPARATORS) -> None:
+        self.names_columns = isinstance(source, Path) and source.suffix.lower() == ".parquet"
+        if isinstance(source, Path) and self.names_columns:
+            source, separators = _parquet_lines(name, source), ","
         self.name, self.source, self.separator = name, source, ","
         first = next((line for line in read_lines(name, source) if line.strip()), "")
         found = [one for one in separators if one in first]
@@ -125,6 +130,8 @@ class TextTable:
 
     def has_header(self) -> bool:
         """Return whether the first line holds names and is not a line of numbers with a typing error."""
+        if self.names_columns:
+            return True
         numbers = [cell for cell in self.first if is_number(cell)]
         return len(numbers) < len(self.first) and counts_up(numbers)
 
@@ -173,7 +180,7 @@ class TextTable:
 
     def words(self, start: int, skipped: int) -> NDArray[np.str_]:
         """Return the cells below `skipped` lines, from column `start` on, none of them empty."""
-        self.check("a label in every column of every row", range(start, len(self.first)), skipped, bool)
+        self.check(EVERY_LABEL, range(start, len(self.first)), skipped, bool)
         return np.array([row[start:] for number, row in self.rows() if number > skipped])
 
     def check(self, what: str, columns: Sequence[int], skipped: int, is_cell: Callable[[str], bool]) -> None:
@@ -425,6 +432,26 @@ def _read_npz(name: str, source: Path | bytes) -> NDArray[Any]:
 
 def _read_parquet(name: str, source: Path | bytes, *, words: bool = False) -> Table:
     """Return the numbers of a Parquet file; the index that pandas stores in it gives names of rows."""
+    table = _parquet_cells(name, source, words=words)
+    if not words:
+        _check_finite(name, table.values)
+        return table
+    for row, column in np.argwhere(table.values == "").tolist():
+        raise wrong_cell(name, row + 1, column + 1, "", EVERY_LABEL)
+    return replace(table, values=table.values.astype(str))
+
+
+def _parquet_lines(name: str, path: Path) -> list[str]:
+    """Return a Parquet file as lines of text, the first with the names of its columns; its index is left out."""
+    check_file(path)
+    table = _parquet_cells(name, path, words=True)
+    text = io.StringIO()
+    csv.writer(text).writerows([table.columns, *table.values.tolist()])
+    return text.getvalue().splitlines(keepends=True)
+
+
+def _parquet_cells(name: str, source: Path | bytes, *, words: bool) -> Table:
+    """Return the cells of a Parquet file: numbers, or with words what each cell holds, an empty text if nothing."""
     try:
         from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped] # noqa: PLC0415
         from pyarrow.types import is_floating, is_integer  # type: ignore[import-untyped] # noqa: PLC0415
@@ -442,7 +469,8 @@ def _read_parquet(name: str, source: Path | bytes, *, words: bool = False) -> Ta
             kind = schema.field(column).type
             if not (words or is_floating(kind) or is_integer(kind)):
                 raise InputError(f"{name} must hold only numbers; column {number}, {column!r}, holds {str(kind)[:40]}.")
-        values = file.read(columns).to_pandas().to_numpy()
+        frame = file.read(columns).to_pandas()
+        values = (frame.astype(object).where(frame.notna(), "") if words else frame).to_numpy()
         labels = map(str, file.read(index[:1]).column(0).to_pylist()) if index else ()
     except InputError:
         raise
@@ -450,8 +478,7 @@ def _read_parquet(name: str, source: Path | bytes, *, words: bool = False) -> Ta
         raise _unreadable(name, error) from None
     if not values.size:
         raise InputError(f"{name} must hold at least one number; the file has none.")
-    _check_finite(name, values)
-    return Table(values.astype(str) if words else values, tuple(columns), tuple(labels))
+    return Table(values, tuple(columns), tuple(labels))
 
 
 def _read_npy(name: str, content: bytes) -> NDArray[Any]:

@@ -1,7 +1,9 @@
 """Thousands of small networks trained at once, on CPU or GPU; needs only numpy and torch.
 
 Every network is trained as if it were alone. `train` is the main function; `Perceptron` and `PairPerceptron` are
-networks differentiated by hand, `Differentiated` and `Modules` accept any other.
+networks differentiated by hand, `Differentiated` and `Modules` accept any other. All public names are constructors:
+`train` makes a `TrainedStack`, which holds the parameters of every network as tensors. The questions of the
+systems on networks train one and answer with numbers.
 """
 
 from genlaws.ensembles.architecture import Layout, ParameterArray

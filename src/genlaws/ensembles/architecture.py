@@ -16,6 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genlaws.core.errors import InputError
+
 Tensors = dict[str, Tensor]
 # A number, one number for each network, or a mapping from the part's name to either.
 PerPart = Any
@@ -107,7 +109,7 @@ class ParameterArray:
         if not self.start:
             object.__setattr__(self, "start", "linear" if self.trained else "zeros")
         if self.start not in START_DISTRIBUTIONS:
-            raise ValueError(f"start must be one of {', '.join(START_DISTRIBUTIONS)}; got {self.start!r}.")
+            raise InputError(f"start must be one of {', '.join(START_DISTRIBUTIONS)}; got {self.start!r}.")
 
     @property
     def size(self) -> int:
@@ -138,7 +140,7 @@ class Layout:
     def __init__(self, parameters: Sequence[ParameterArray]) -> None:
         names = [one.name for one in parameters]
         if not names or len(set(names)) < len(names):
-            raise ValueError("A layout needs at least one parameter, each with a name of its own.")
+            raise InputError("A layout needs at least one parameter, each with a name of its own.")
         self.parts = tuple(dict.fromkeys(one.part for one in parameters))
         self.parameters = tuple(one for part in self.parts for one in parameters if one.part == part)
         ends = np.cumsum([one.size for one in self.parameters]).tolist()
@@ -154,7 +156,7 @@ class Layout:
     def _is_trained(self, part: str) -> bool:
         trained = {one.trained for one in self.parameters if one.part == part}
         if len(trained) > 1:
-            raise ValueError(
+            raise InputError(
                 f"The part {part!r} holds both trained and other parameters; give them parts of their own."
             )
         return trained.pop()
@@ -177,10 +179,10 @@ class Layout:
         """
         per_part = seeds if isinstance(seeds, Mapping) else dict.fromkeys(self.parts, seeds)
         if set(per_part) != set(self.parts):
-            raise ValueError(f"seeds must name the parts {', '.join(self.parts)}; got {', '.join(per_part)}.")
+            raise InputError(f"seeds must name the parts {', '.join(self.parts)}; got {', '.join(per_part)}.")
         lengths = {len(one) for one in per_part.values()}
         if len(lengths) > 1:
-            raise ValueError("Every part needs one seed for each network.")
+            raise InputError("Every part needs one seed for each network.")
         rows = np.empty((lengths.pop(), self.size))
         for number, part in enumerate(self.parts):
             own = [one for one in self.parameters if one.part == part]
@@ -199,9 +201,9 @@ def _read_seed(given: Any) -> int:
     try:
         seed = operator.index(given)
     except TypeError:
-        raise ValueError(f"seeds must be whole numbers; got {given!r}.") from None
+        raise InputError(f"seeds must be whole numbers; got {given!r}.") from None
     if seed < 0:
-        raise ValueError(f"seeds must not be negative; got {seed}.")
+        raise InputError(f"seeds must not be negative; got {seed}.")
     return seed
 
 
@@ -214,7 +216,7 @@ def _draw_values(one: ParameterArray, rng: np.random.Generator) -> Any:
     if one.start == "normal":
         return one.high * rng.standard_normal(one.size)
     if one.start == "given":
-        raise ValueError(f"The initial values of {one.name!r} are not drawn; give them to train as start.")
+        raise InputError(f"The initial values of {one.name!r} are not drawn; give them to train as start.")
     return np.zeros(one.size)
 
 
@@ -229,7 +231,7 @@ def per_network(
         unknown = set(value) - {*parts, *without}
         missing = set(parts) - set(value)
         if unknown or missing:
-            raise ValueError(f"{name} must name the parts {', '.join(parts)}; got {', '.join(map(str, value))}.")
+            raise InputError(f"{name} must name the parts {', '.join(parts)}; got {', '.join(map(str, value))}.")
         given = dict(value)
     else:
         given = dict.fromkeys(parts, value)
@@ -237,10 +239,10 @@ def per_network(
     for part in parts:
         one = np.asarray(given[part], dtype=np.float64)
         if one.shape not in {(), (count,)}:
-            raise ValueError(
+            raise InputError(
                 f"{name} must be a number or {count} numbers, one for each network; got shape {one.shape}."
             )
         if not np.isfinite(one).all() or (one < 0).any():
-            raise ValueError(f"{name} must be finite and not negative; got {one.min()} to {one.max()}.")
+            raise InputError(f"{name} must be finite and not negative; got {one.min()} to {one.max()}.")
         numbers[part] = np.broadcast_to(one, (count,)).copy()
     return numbers

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles import streams
 from genlaws.ensembles.architecture import Tensors
 
@@ -109,17 +110,17 @@ class Minibatches(Batches):
         self, examples: Mapping[str, Tensor], batch_size: int, seeds: Sequence[int], order: str = "epochs"
     ) -> None:
         if order not in {"epochs", "random"}:
-            raise ValueError(f"order must be epochs or random; got {order!r}.")
+            raise InputError(f"order must be epochs or random; got {order!r}.")
         if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
+            raise InputError(f"batch_size must be at least 1; got {batch_size}.")
         if batch_size != int(batch_size):
-            raise ValueError(f"batch_size must be a whole number; got {batch_size}.")
+            raise InputError(f"batch_size must be a whole number; got {batch_size}.")
         self.examples = check_examples(examples)
         self.batch_size, self.seeds, self.order = int(batch_size), [int(one) for one in seeds], order
         self.networks = len(self.seeds)
         given = {values.shape[0] for values in self.examples.values()}
         if not given <= {1, self.networks}:
-            raise ValueError(f"Examples must be for {self.networks} networks, one for each seed, or shared (1).")
+            raise InputError(f"Examples must be for {self.networks} networks, one for each seed, or shared (1).")
         rows = next(iter(self.examples.values())).shape[1]
         device = next(iter(self.examples.values())).device
         weight = self.examples.get(WEIGHT_KEY)
@@ -256,19 +257,19 @@ def check_examples(examples: Mapping[str, Tensor]) -> Tensors:
     """Return examples as a dictionary; raise an error if their shapes or weights do not fit."""
     plain = dict(examples)
     if not plain:
-        raise ValueError("There are no examples.")
+        raise InputError("There are no examples.")
     shapes = {name: tuple(values.shape[:2]) for name, values in plain.items()}
     if any(len(shape) < 2 for shape in shapes.values()) or len({rows for _, rows in shapes.values()}) > 1:
-        raise ValueError(f"Examples must have the shape (networks or 1, rows, ...) with the same rows; got {shapes}.")
+        raise InputError(f"Examples must have the shape (networks or 1, rows, ...) with the same rows; got {shapes}.")
     networks = {count for count, _ in shapes.values() if count != 1}
     if len(networks) > 1:
-        raise ValueError(f"Examples must be for the same number of networks, or shared (1); got {shapes}.")
+        raise InputError(f"Examples must be for the same number of networks, or shared (1); got {shapes}.")
     weight = plain.get(WEIGHT_KEY)
     if weight is not None:
         if bool((weight < 0).any()) or (weight.is_floating_point() and not bool(weight.isfinite().all())):
-            raise ValueError("Weights must be finite and not negative.")
+            raise InputError("Weights must be finite and not negative.")
         if not bool((weight > 0).any(1).all()):
-            raise ValueError("Every network needs at least one example with a weight above 0.")
+            raise InputError("Every network needs at least one example with a weight above 0.")
     return plain
 
 

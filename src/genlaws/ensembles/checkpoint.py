@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles.result import Log
 from genlaws.ensembles.stack import Stack
 
@@ -37,9 +38,9 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         if self.every < 1:
-            raise ValueError(f"every must be at least 1; got {self.every}.")
+            raise InputError(f"every must be at least 1; got {self.every}.")
         if self.every != int(self.every):
-            raise ValueError(f"every must be a whole number; got {self.every}.")
+            raise InputError(f"every must be a whole number; got {self.every}.")
 
     @property
     def path(self) -> Path:
@@ -130,7 +131,7 @@ def load(checkpoint: Checkpoint, fingerprint: str, stack: Stack, progress: Parti
         return False
     saved = _read_arrays(checkpoint.path)
     if str(saved["fingerprint"]) != fingerprint:
-        raise ValueError(
+        raise InputError(
             f"The checkpoint {checkpoint.path} belongs to another training: settings, seeds or data differ. "
             "Delete it or name another file."
         )
@@ -160,7 +161,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             found = {name: saved[name] for name in saved.files}
     except (ValueError, EOFError, KeyError, AttributeError, TypeError, zlib.error, zipfile.BadZipFile) as error:
-        raise ValueError(f"The checkpoint {path} cannot be read; delete it to start again.") from error
+        raise InputError(f"The checkpoint {path} cannot be read; delete it to start again.") from error
     if "fingerprint" not in found:
-        raise ValueError(f"The file {path} is not a checkpoint; name another file.")
+        raise InputError(f"The file {path} is not a checkpoint; name another file.")
     return found

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace
 
 Losses = Callable[[Tensors, Tensors], Tensor]
@@ -39,7 +40,7 @@ class Differentiated:
             losses = self.losses(leaves, batch)
             count = len(next(iter(values.values())))
             if losses.shape != (count,):
-                raise ValueError(
+                raise InputError(
                     f"losses must return one loss for each of {count} networks; got shape {tuple(losses.shape)}."
                 )
             found = torch.autograd.grad(losses.sum(), list(leaves.values()), materialize_grads=True)
@@ -93,7 +94,7 @@ class Modules:
             found = dict([*module.named_parameters(), *module.named_buffers()])
             shapes = {name: tuple(one.shape) for name, one in found.items()}
             if shapes != {one.name: one.shape for one in self.layout.parameters}:
-                raise ValueError(f"All modules must be of one kind; number {place} has other parameters or shapes.")
+                raise InputError(f"All modules must be of one kind; number {place} has other parameters or shapes.")
             for name, one in found.items():
                 views[name][place] = one.detach()
         return rows

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles.fused.update import fused_fits, fused_pays, fused_update
 from genlaws.ensembles.stack import Stack
 
@@ -96,13 +97,13 @@ class Fused(Graph):
 def execution(path: str, stack: Stack) -> Execution:
     """Return the execution path of that name, or the fastest one for the stack on its device."""
     if path not in EXECUTION_PATHS:
-        raise ValueError(f"path must be one of {', '.join(EXECUTION_PATHS)}; got {path!r}.")
+        raise InputError(f"path must be one of {', '.join(EXECUTION_PATHS)}; got {path!r}.")
     if path == "eager" or (path == "auto" and not stack.rows.is_cuda):
         return Eager()
     if not stack.rows.is_cuda:
-        raise ValueError(f"The path {path!r} needs a CUDA device; this stack is on {stack.rows.device}.")
+        raise InputError(f"The path {path!r} needs a CUDA device; this stack is on {stack.rows.device}.")
     if path == "graph" or (path == "auto" and not (fused_fits(stack) and fused_pays(stack))):
         return Graph()
     if not fused_fits(stack):
-        raise ValueError("There is no fused kernel for this network, or no Triton here; use the path 'graph'.")
+        raise InputError("There is no fused kernel for this network, or no Triton here; use the path 'graph'.")
     return Fused()

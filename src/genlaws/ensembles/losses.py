@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from genlaws.core.errors import InputError
+
 STACK_LOSSES = ("squared", "logistic", "hinge")
 
 
@@ -35,7 +37,7 @@ def loss_and_derivative(name: str, outputs: Tensor, target: Tensor, weight: Tens
         losses = (1.0 - target * outputs).clamp_(min=0.0)
         derivative = -(target * (losses > 0))
     else:
-        raise ValueError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {name!r}.")
+        raise InputError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {name!r}.")
     return (losses * share).sum((1, 2)), derivative.mul_(share)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles.architecture import Layout
 
 
@@ -177,7 +178,7 @@ def _check_below_one(optimizer: Sgd | Adam) -> None:
     for one in fields(optimizer):
         value = getattr(optimizer, one.name)
         if not 0.0 <= value < 1.0:
-            raise ValueError(f"{one.name} must lie in [0, 1); got {value}.")
+            raise InputError(f"{one.name} must lie in [0, 1); got {value}.")
 
 
 OPTIMIZERS: dict[str, Optimizer] = {"adam": Adam(), "adamw": AdamW(), "sgd": Sgd()}

@@ -16,6 +16,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from genlaws.core.errors import InputError
 from genlaws.ensembles.architecture import Layout, ParameterArray, Tensors, Workspace, linear_start
 from genlaws.ensembles.losses import STACK_LOSSES, loss_and_derivative
 
@@ -40,7 +41,7 @@ def activate(name: str, z: Tensor) -> Tensor:
         return z.sigmoid_()
     if name == "identity":
         return z
-    raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {name!r}.")
+    raise InputError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {name!r}.")
 
 
 def back_through(name: str, h: Tensor, gradient: Tensor) -> Tensor:
@@ -154,7 +155,7 @@ class Perceptron:
         self.depth = len(self.sizes) - 1
         names = ["decoder"] * self.depth if parts is None else list(parts)
         if len(names) != self.depth:
-            raise ValueError(f"parts must name {self.depth} layers; got {len(names)}.")
+            raise InputError(f"parts must name {self.depth} layers; got {len(names)}.")
         self.layout = Layout(layer_parameters(self.sizes, names, bias=bias))
 
     def outputs(self, values: Tensors, inputs: Tensor) -> Tensor:
@@ -212,11 +213,11 @@ class Perceptron:
 def check_layers(sizes: Sequence[int], activation: str, loss: str) -> None:
     """Raise an error for invalid sizes, activations and losses."""
     if len(sizes) < 2 or min(sizes) < 1:
-        raise ValueError(f"sizes must be at least two whole numbers above 0; got {tuple(sizes)}.")
+        raise InputError(f"sizes must be at least two whole numbers above 0; got {tuple(sizes)}.")
     if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}.")
+        raise InputError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}.")
     if loss not in STACK_LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {loss!r}.")
+        raise InputError(f"loss must be one of {', '.join(STACK_LOSSES)}; got {loss!r}.")
 
 
 def layer_parameters(sizes: Sequence[int], parts: Sequence[str], *, bias: bool) -> list[ParameterArray]:
@@ -274,7 +275,7 @@ class PairPerceptron:
         loss: str = "logistic",
     ) -> None:
         if mode not in PAIR_MODES:
-            raise ValueError(f"mode must be one of {', '.join(PAIR_MODES)}; got {mode!r}.")
+            raise InputError(f"mode must be one of {', '.join(PAIR_MODES)}; got {mode!r}.")
         self.elements, self.dimension, self.mode = elements, dimension, mode
         inputs = 2 * dimension if mode == "concatenate" else dimension
         self.decoder = Perceptron([inputs, *hidden, outputs], activation, loss)

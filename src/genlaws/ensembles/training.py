@@ -90,16 +90,16 @@ def train(
     """
     for name, given in (("steps", [steps]), ("log_at", log_at)):
         if wrong := [one for one in given if one != int(one)]:
-            raise ValueError(f"{name} must be a whole number; got {wrong[0]}.")
+            raise InputError(f"{name} must be a whole number; got {wrong[0]}.")
     plan = _Plan(architecture, sorted({int(one) for one in log_at}), int(steps), measure or _loss, finished)
     if dtype not in FLOAT_TYPES:
-        raise ValueError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
+        raise InputError(f"dtype must be torch.float32 or torch.float64; got {dtype}.")
     layout, place, shown = architecture.layout, read_device(device), checked_running(running)
     drawn = layout.start(seeds, initial_scale) if start is None else _read_start(start, seeds, initial_scale, layout)
     rows = drawn.to(place, dtype, copy=True)
     count = len(rows)
     if batches.networks not in {None, count}:
-        raise ValueError(f"There are batches for {batches.networks} networks and seeds for {count}.")
+        raise InputError(f"There are batches for {batches.networks} networks and seeds for {count}.")
     lr = per_network(learning_rate, "learning_rate", layout.trained_parts, count, layout.parts)
     decay = per_network(weight_decay, "weight_decay", layout.trained_parts, count, layout.parts)
     moved = batches.to(place, dtype)
@@ -135,9 +135,9 @@ class _Plan:
 
     def __post_init__(self) -> None:
         if self.steps < 0:
-            raise ValueError(f"steps must not be negative; got {self.steps}.")
+            raise InputError(f"steps must not be negative; got {self.steps}.")
         if self.log_at and not 0 <= self.log_at[0] <= self.log_at[-1] <= self.steps:
-            raise ValueError(
+            raise InputError(
                 f"log_at must lie between 0 and steps = {self.steps}; got {self.log_at[0]} to {self.log_at[-1]}."
             )
 
@@ -171,9 +171,9 @@ def _read_start(start: Tensor, seeds: Any, scale: PerPart, layout: Layout) -> Te
     """Return the given initial rows; raise an error if other arguments contradict them."""
     count = len(next(iter(seeds.values())) if isinstance(seeds, Mapping) else seeds)
     if start.shape != (count, layout.size):
-        raise ValueError(f"start must have the shape {(count, layout.size)}; got {tuple(start.shape)}.")
+        raise InputError(f"start must have the shape {(count, layout.size)}; got {tuple(start.shape)}.")
     if isinstance(scale, Mapping) or np.any(np.asarray(scale) != 1.0):
-        raise ValueError("initial_scale belongs to initial values that are drawn; scale start itself.")
+        raise InputError("initial_scale belongs to initial values that are drawn; scale start itself.")
     return start
 
 

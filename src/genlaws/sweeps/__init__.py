@@ -6,13 +6,13 @@ are stored: a sweep that was killed resumes where it stopped.
 """
 
 from genlaws.core.locks import StoreBusyError
-from genlaws.sweeps.engines import DaskCluster, Engine, InProcess
+from genlaws.sweeps.engines import DaskCluster, Engine, InProcess, Processes
 from genlaws.sweeps.experiment import Experiment, Procedure, Settings
 from genlaws.sweeps.grid import Axis, Cell, Sweep, make_sweep, read_axis
-from genlaws.sweeps.processes import Processes
-from genlaws.sweeps.registry import EXPERIMENTS, experiment_names, get_experiment
-from genlaws.sweeps.runner import SweepReport, compute_sweep, run_sweep
-from genlaws.sweeps.store import Store, SweepCounts
+from genlaws.sweeps.registry import EXPERIMENTS, ExperimentList, get_experiment, list_experiments
+from genlaws.sweeps.runner import SweepReport, SweepTable, compute_sweep, run_sweep
+from genlaws.sweeps.store import Store, SweepStatus, stored_sweep, sweep_status
+from genlaws.sweeps.tables import SweepExport, export_sweep
 from genlaws.sweeps.tasks import SweepStoppedError
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "DaskCluster",
     "Engine",
     "Experiment",
+    "ExperimentList",
     "InProcess",
     "Procedure",
     "Processes",
@@ -29,13 +30,18 @@ __all__ = [
     "Store",
     "StoreBusyError",
     "Sweep",
-    "SweepCounts",
+    "SweepExport",
     "SweepReport",
+    "SweepStatus",
     "SweepStoppedError",
+    "SweepTable",
     "compute_sweep",
-    "experiment_names",
+    "export_sweep",
     "get_experiment",
+    "list_experiments",
     "make_sweep",
     "read_axis",
     "run_sweep",
+    "stored_sweep",
+    "sweep_status",
 ]

@@ -14,9 +14,9 @@ from typing import Any
 
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.running import Running
-from genlaws.sweeps.experiment import Result, Settings
+from genlaws.sweeps.engines import Processes
+from genlaws.sweeps.experiment import CellResult, Settings
 from genlaws.sweeps.grid import Axis, Sweep, make_sweep
-from genlaws.sweeps.processes import Processes
 from genlaws.sweeps.registry import get_experiment
 from genlaws.sweeps.runner import compute_here, run_sweep
 from genlaws.sweeps.store import Store
@@ -27,7 +27,7 @@ class ComputedCell:
     """Settings and result of one cell, numbers and arrays together."""
 
     settings: Any
-    result: Result
+    result: CellResult
 
 
 def compute_cells(sweep: Sweep, running: Running, label: str | None = None) -> list[ComputedCell]:
@@ -90,7 +90,7 @@ def _compute_in_process(sweep: Sweep, running: Running) -> Iterator[ComputedCell
 
 def _compute_in_folder(sweep: Sweep, folder: Path, running: Running) -> list[ComputedCell]:
     engine = None if running.jobs == 1 else Processes(running.jobs)
-    report = run_sweep(sweep, folder, engine=engine, running=running.part())
+    report = run_sweep(sweep, folder=folder, engine=engine, running=running.part())
     with Store(folder) as store:
         if report.failed:
             settings, _, error = store.failures()[0]

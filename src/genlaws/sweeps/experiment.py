@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from genlaws.core.errors import InputError
 from genlaws.core.imports import load_named
 
-Result = Mapping[str, Any]
+CellResult = Mapping[str, Any]
 """Numbers, truth values, text and numpy arrays under their names."""
 
 
@@ -71,8 +71,8 @@ class Procedure:
     """
 
     settings: type[Settings]
-    run: Callable[[Any, int], Result] | None = None
-    run_batch: Callable[[Sequence[Any], Sequence[int]], Sequence[Result]] | None = None
+    run: Callable[[Any, int], CellResult] | None = None
+    run_batch: Callable[[Sequence[Any], Sequence[int]], Sequence[CellResult]] | None = None
     batch_size: int | Callable[[Any], int] = 1
     dtype: str = "float64"
     device: str = "cpu"
@@ -85,7 +85,7 @@ class Procedure:
         """Return how many cells of a sweep with these settings make one task."""
         return max(1, self.batch_size(settings) if callable(self.batch_size) else self.batch_size)
 
-    def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[Result]:
+    def compute(self, settings: Sequence[Settings], seeds: Sequence[int]) -> list[CellResult]:
         """Return the results of the cells of one task."""
         if self.run_batch is not None:
             results = list(self.run_batch(settings, seeds))

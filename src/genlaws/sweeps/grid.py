@@ -125,6 +125,13 @@ class Sweep:
         on_axes = {axis.field for axis in self.axes}
         return {name: value for name, value in self.settings.model_dump(mode="json").items() if name not in on_axes}
 
+    def call_parts(self) -> dict[str, Any]:
+        """Return what a call records of the sweep."""
+        return {"experiment": self.experiment.name, "settings": self.fixed, "axes": dict(self.axes_document())} | {
+            "repeats": self.repeats,
+            "seed": self.seed,
+        }
+
     def axes_document(self) -> list[list[Any]]:
         """Return field and values of each axis, the values as the settings hold them, as JSON values."""
         return [[axis.field, [self._stored(axis.field, value) for value in axis.values]] for axis in self.axes]

@@ -1,9 +1,15 @@
-"""The registry of experiments. Listing them imports no numerical library."""
+"""The registry of experiments, whose code is loaded when it is first needed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from genlaws.core.errors import InputError
+from genlaws.core.imports import EXTRAS, how_to_install
 from genlaws.core.papers import RELATIONS_PAPER, RULES_FACTS_PAPER, SEMANTICITY_PAPER
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.sweeps.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -115,13 +121,90 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def experiment_names() -> list[str]:
-    """Return the names in the order of the papers."""
-    return list(EXPERIMENTS)
-
-
 def get_experiment(name: str) -> Experiment:
     """Return the experiment of a name such as ``relations.bound``."""
     if name not in EXPERIMENTS:
         raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}; got {name!r}.")
     return EXPERIMENTS[name]
+
+
+@dataclass(frozen=True)
+class ListedExperiment:
+    """An experiment and its settings.
+
+    Attributes
+    ----------
+    name, title, citation, figure, cost : str
+        See :class:`~genlaws.sweeps.Experiment`.
+    settings : dict or None
+        The default of each setting; None if a library is missing.
+    needs : str or None
+        How to install the library that is missing.
+    """
+
+    name: str
+    title: str
+    citation: str
+    figure: str
+    cost: str
+    settings: Mapping[str, Any] | None
+    needs: str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExperimentList(Result):
+    """Experiments that a sweep can run.
+
+    Attributes
+    ----------
+    experiments : tuple of ListedExperiment
+    """
+
+    experiments: tuple[ListedExperiment, ...]
+
+    def summary(self) -> Summary:
+        """Return name and title of every experiment; of a single one also its settings."""
+        if len(self.experiments) > 1:
+            rows = [Row(one.name, one.title) for one in self.experiments]
+            return Summary(rows, ["With its settings: genlaws sweep list NAME"])
+        (one,) = self.experiments
+        settings = one.needs or ", ".join(f"{name}={value}" for name, value in (one.settings or {}).items())
+        rows = [Row("paper", one.citation), Row("figure", one.figure or "none"), Row("one cell", one.cost)]
+        return Summary([*rows, Row("settings", settings)], headline=[f"{one.name}: {one.title}"])
+
+    def columns(self) -> dict[str, Any]:
+        """Return the attributes of the experiments, with one element for each experiment."""
+        rows = [vars(one) for one in self.experiments]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@question
+def list_experiments(name: str | None = None) -> ExperimentList:
+    """List the experiments, with the paper they belong to, what a cell costs, and their settings.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of one experiment; all of them if left out.
+    """
+    chosen = EXPERIMENTS.values() if name is None else [get_experiment(name)]
+    return ExperimentList(tuple(map(_listed, chosen)))
+
+
+def _listed(experiment: Experiment) -> ListedExperiment:
+    """Return an experiment with its settings; without them if a library that it needs is missing."""
+    settings, needs = None, None
+    try:
+        fields = experiment.load().settings.model_fields
+        settings = {name: _default(field.default) for name, field in fields.items()}
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in EXTRAS:
+            raise
+        needs = how_to_install(library)
+    about = {name: getattr(experiment, name) for name in ("name", "title", "citation", "figure", "cost")}
+    return ListedExperiment(**about, settings=settings, needs=needs)
+
+
+def _default(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str) or value is None else str(value)

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from genlaws.core.arguments import whole_number
+from genlaws.core.arguments import Elementwise
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Progress, Running, checked_running
-from genlaws.sweeps.checkpoints import folder_for, remove_checkpoints
 from genlaws.sweeps.engines import Engine, InProcess
-from genlaws.sweeps.experiment import Result
+from genlaws.sweeps.experiment import CellResult
 from genlaws.sweeps.grid import Cell, Sweep
+from genlaws.sweeps.parameters import Folder, Retries, StopAfter
 from genlaws.sweeps.store import Store
 from genlaws.sweeps.tables import row_of, table_of
-from genlaws.sweeps.tasks import CellTask, SweepStoppedError, split_result, utc_now
-
-if TYPE_CHECKING:
-    import os
-
-    import pandas as pd
+from genlaws.sweeps.tasks import CellTask, SweepStoppedError, folder_for, remove_checkpoints, split_result, utc_now
 
 DEFAULT_RETRIES = 1
 DEFAULT_STOP_AFTER = 10
+INTERRUPTED = "Stopped. Finished cells are stored; run the same sweep again to continue."
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -45,13 +43,16 @@ class SweepProgress(Progress, Protocol):
         """Report cells that failed."""
 
 
-@dataclass(frozen=True)
-class SweepReport:
-    """Summary of a run.
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepReport(Result):
+    """What a run of a sweep has done.
 
     Attributes
     ----------
+    experiment : str
+    folder : str
     total : int
+        Cells of the sweep.
     computed : int
         Cells finished by this run.
     reused : int
@@ -59,39 +60,67 @@ class SweepReport:
     failed : int
         Cells that failed in every attempt.
     message : str
+        How the run ended.
     """
 
+    experiment: str
+    folder: str
     total: int
     computed: int
     reused: int
     failed: int
     message: str
 
+    @property
+    def unanswered(self) -> str:
+        """Whether every cell failed."""
+        if self.computed or self.reused:
+            return ""
+        return f"Every cell of {self.experiment} failed; genlaws sweep status shows the errors."
 
+    def summary(self) -> Summary:
+        """Return how many cells are done, and what can be done next."""
+        done, folder = self.computed + self.reused, shlex.quote(self.folder)
+        following = f"genlaws sweep export {folder} --to csv" if done else f"genlaws sweep status {folder}"
+        return Summary(
+            [
+                Row("cells done", f"{done} of {self.total} ({self.computed} now, {self.reused} before)"),
+                Row("failed", str(self.failed)),
+                Row("state", self.message),
+                Row("folder", self.folder),
+                Row("next", following),
+            ]
+        )
+
+
+@question
 def run_sweep(
     sweep: Sweep,
-    folder: str | os.PathLike[str],
     *,
+    folder: Folder,
+    retries: Retries = DEFAULT_RETRIES,
+    stop_after: StopAfter = DEFAULT_STOP_AFTER,
     engine: Engine | None = None,
     running: Running | None = None,
-    retries: int = DEFAULT_RETRIES,
-    stop_after: int = DEFAULT_STOP_AFTER,
 ) -> SweepReport:
-    """Compute the cells of a sweep that are missing in the folder.
+    """Compute every cell of a sweep that is not in its folder yet, and store it there.
+
+    Results do not depend on the engine. A sweep that was stopped continues with the same call.
 
     Parameters
     ----------
     sweep : Sweep
+        Made by :func:`~genlaws.sweeps.make_sweep`, or :func:`~genlaws.sweeps.stored_sweep` of a folder.
     folder : path
         Created if missing. Only one run at a time may write to it.
-    engine : Engine
-        This process by default.
-    running : Running, optional
-        Its steps are the cells that are done; its progress may be a `SweepProgress`. The engine has the processes.
     retries : int
         How often a failed cell is tried again, over all runs.
     stop_after : int
         Stop when this many cells in a row fail with the same error.
+    engine : Engine
+        This process by default.
+    running : Running, optional
+        Its steps are the cells that are done; its progress may be a `SweepProgress`. The engine has the processes.
 
     Raises
     ------
@@ -100,8 +129,6 @@ def run_sweep(
     StoreBusyError
         If another run is writing to the folder.
     """
-    whole_number("retries", retries)
-    whole_number("stop_after", stop_after, at_least=1)
     shown = checked_running(running)
     with _full_disk_stops():
         opened = Store.create(folder, sweep)
@@ -119,7 +146,15 @@ def run_sweep(
         finally:
             with suppress(sqlite3.Error, OSError):  # such as a full disk
                 store.note(message=message)
-    return SweepReport(sweep.total, run.computed, run.reused, run.failed, message)
+    return SweepReport(
+        experiment=sweep.experiment.name,
+        folder=str(folder),
+        total=sweep.total,
+        computed=run.computed,
+        reused=run.reused,
+        failed=run.failed,
+        message=message,
+    )
 
 
 @contextmanager
@@ -270,12 +305,14 @@ def _clean_stop() -> Iterator[_Guard]:
     before = {number: signal.signal(number, guard.receive) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield guard
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(INTERRUPTED) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
+def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, CellResult]]:
     """Yield every cell with its result, computed in this process and not stored; exceptions propagate."""
     procedure = sweep.experiment.load()
     for batch in _batches(sweep.cells(), procedure.cells_together(sweep.settings)):
@@ -283,10 +320,38 @@ def compute_here(sweep: Sweep) -> Iterator[tuple[Cell, Result]]:
         yield from zip(batch, results, strict=True)
 
 
-def compute_sweep(sweep: Sweep, *, running: Running | None = None) -> pd.DataFrame:
-    """Return the table of a sweep computed in this process, without a folder: settings, repeat and numbers.
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepTable(Result):
+    """The cells of a sweep that was computed without a folder.
+
+    Attributes
+    ----------
+    rows : tuple of dict
+        Settings, repeat and numbers of each cell.
+    """
+
+    rows: tuple[Mapping[str, Elementwise], ...]
+
+    def summary(self) -> Summary:
+        """Return the table."""
+        return Summary(table=self.table())
+
+    def columns(self) -> dict[str, Any]:
+        """Return settings, repeat and numbers, with one element for each cell."""
+        return {str(name): column for name, column in table_of(self.rows).items()}
+
+
+@question
+def compute_sweep(sweep: Sweep, *, running: Running | None = None) -> SweepTable:
+    """Compute a sweep in this process, without a folder: settings, repeat and numbers of every cell.
 
     Arrays are omitted; exceptions propagate.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    running : Running, optional
+        Its steps are the cells.
     """
     shown = checked_running(running)
     shown.start(sweep.total, sweep.experiment.name)
@@ -294,4 +359,4 @@ def compute_sweep(sweep: Sweep, *, running: Running | None = None) -> pd.DataFra
     for cell, result in compute_here(sweep):
         rows.append(row_of(cell.settings.model_dump(), cell.repeat, split_result(result)[0]))
         shown.advance()
-    return table_of(rows)
+    return SweepTable(tuple(rows))

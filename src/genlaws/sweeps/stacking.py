@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from genlaws.ensembles import Checkpoint
-from genlaws.sweeps.checkpoints import checkpoint_folder
-from genlaws.sweeps.experiment import Result, Settings
+from genlaws.sweeps.experiment import CellResult, Settings
+from genlaws.sweeps.tasks import checkpoint_folder
 
 CHECKPOINT_EVERY = 5000  # updates; a stack of the usual size makes them in seconds to minutes
 
 # Maps settings that can be stacked, their seeds and a checkpoint to a result for each.
-TrainGroup = Callable[[Sequence[Any], Sequence[int], Checkpoint | None], Sequence[Result]]
+TrainGroup = Callable[[Sequence[Any], Sequence[int], Checkpoint | None], Sequence[CellResult]]
 
 
 def how_computed(runs: Any) -> dict[str, str]:
@@ -22,7 +22,7 @@ def how_computed(runs: Any) -> dict[str, str]:
 
 def run_stacks(
     settings: Sequence[Settings], seeds: Sequence[int], per_network: Collection[str], train_group: TrainGroup
-) -> list[Result]:
+) -> list[CellResult]:
     """Return the results of cells; cells that can share a stack are trained together.
 
     Parameters
@@ -38,7 +38,7 @@ def run_stacks(
     for place, one in enumerate(settings):
         groups.setdefault(one.model_dump_json(exclude=set(per_network)), []).append(place)
     folder = checkpoint_folder()
-    results: dict[int, Result] = {}
+    results: dict[int, CellResult] = {}
     for number, places in enumerate(groups.values()):
         checkpoint = None if folder is None else Checkpoint(folder / f"stack-{number}.npz", CHECKPOINT_EVERY)
         found = train_group([settings[place] for place in places], [seeds[place] for place in places], checkpoint)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 from genlaws.core.errors import InputError
+from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.locks import FolderLock
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import NAMES_IN_SEEDS, canonical
-from genlaws.sweeps.grid import Cell, Sweep
+from genlaws.sweeps.grid import Axis, Cell, Sweep, make_sweep
 from genlaws.sweeps.index import INDEX_FILE, make_index, open_index, transaction, unreadable
+from genlaws.sweeps.parameters import Folder, Tracebacks
+from genlaws.sweeps.registry import get_experiment
 from genlaws.sweeps.tasks import CellOutcome, split_result
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ARRAYS_FOLDER = "arrays"
+MAX_FAILURES_SHOWN = 5  # in a summary
 STORE_READ_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, ValueError)  # what a missing or damaged file raises
 
 
@@ -129,6 +135,100 @@ class SweepCounts:
     seconds: float
     rate: float
     message: str
+
+    @property
+    def state(self) -> str:
+        """What the sweep is doing, or how its latest run ended."""
+        if self.running:
+            return "running"
+        if self.message == "running":
+            return "stopped (killed)"
+        return self.message or "not begun"
+
+
+@dataclass(frozen=True)
+class CellFailure:
+    """A cell that failed.
+
+    Attributes
+    ----------
+    settings : dict
+    repeat : int
+    error : str
+    traceback : str or None
+        Empty if none was stored; None if it was not requested.
+    """
+
+    settings: Mapping[str, Any]
+    repeat: int
+    error: str
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepStatus(Result, SweepCounts):
+    """Progress of a sweep, and the cells that failed.
+
+    Attributes
+    ----------
+    folder, experiment : str
+    axes : dict
+        Values of each setting on an axis of the latest run.
+    varied : tuple of str
+        Settings that were on an axis of any run.
+    repeats : int
+    failures : tuple of CellFailure
+    """
+
+    derived = ("state",)
+
+    folder: str
+    experiment: str
+    axes: Mapping[str, Any]
+    varied: tuple[str, ...]
+    repeats: int
+    failures: tuple[CellFailure, ...]
+
+    def summary(self) -> Summary:
+        """Return how many cells are done, how long it took, and the first failures."""
+        axes = ", ".join(f"{field} ({len(values)})" for field, values in self.axes.items()) or "none"
+        repeats = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
+        rows = [
+            Row("cells done", f"{self.done} of {self.total}"),
+            Row("failed", str(self.failed)),
+            Row("state", self.state),
+            Row("latest cell", f"{self.latest} UTC" if self.latest else "none yet"),
+            Row("computing time", f"{self.seconds:.1f} s"),
+        ]
+        if self.damaged:
+            problem = "file missing or damaged; the next run recomputes such cells"
+            rows.append(Row("arrays lost", f"{self.damaged} ({problem})"))
+        left = self.total - self.done
+        if self.running and self.rate > 0 and left > 0:
+            rows.append(Row("rate", f"{self.rate:.3g} cells a second, about {left / self.rate:.0f} s left"))
+        first = self.failures[:MAX_FAILURES_SHOWN]
+        rows += [Row("error", self._where(one)) for one in first]
+        if len(self.failures) > len(first):
+            rows.append(Row("more errors", f"{len(self.failures) - len(first)}; to_dict() has all"))
+        if any(one.traceback is None for one in first):
+            rows.append(Row("tracebacks", f"genlaws sweep status {shlex.quote(self.folder)} --traceback"))
+        traced = [one for one in first if one.traceback is not None]
+        traces = [f"{self._where(one)}\n{one.traceback or 'No traceback was stored.'}" for one in traced]
+        headline = [f"{self.experiment}, axes {axes}, {repeats}"]
+        return Summary(rows, headline=headline, table="\n".join(traces))
+
+    def _where(self, failure: CellFailure) -> str:
+        varying = {field: failure.settings[field] for field in self.varied}
+        return f"{varying}, repeat {failure.repeat}: {failure.error}"
+
+    def columns(self) -> dict[str, Any]:
+        """Return the counts, each as a column with one element."""
+        return {one.name: [getattr(self, one.name)] for one in fields(SweepCounts)}
+
+    def tables(self) -> dict[str, DataFrame]:
+        """Return the counts, and the cells that failed."""
+        failed = [{**one.settings, "repeat": one.repeat, "error": one.error} for one in self.failures]
+        return {"result": self.to_frame()} | ({"failures": frame_of(failed)} if failed else {})
 
 
 @dataclass(frozen=True)
@@ -438,3 +538,35 @@ def _check_fits(known: Mapping[str, Any], now: Mapping[str, Any], folder: Path) 
 def _differ(before: Mapping[str, Any], after: Mapping[str, Any], name: str) -> bool:
     """Return whether a setting has changed; NaN equals NaN."""
     return (name in before) != (name in after) or canonical(before.get(name)) != canonical(after.get(name))
+
+
+def stored_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """Return the sweep of a folder as it was last started, to continue it."""
+    with Store(folder) as store:
+        about = store.about()
+    axes = [Axis(field, tuple(values)) for field, values in about["axes"]]
+    return make_sweep(get_experiment(about["experiment"]), about["settings"], axes, about["repeats"], about["seed"])
+
+
+@question
+def sweep_status(folder: Folder, *, traceback: Tracebacks = False) -> SweepStatus:
+    """Give the progress of a sweep, also while it runs in another process.
+
+    Parameters
+    ----------
+    folder : path
+    traceback : bool
+        Give the traceback of each cell that failed, too.
+    """
+    with Store(folder) as store, store.snapshot():
+        about, counts, failures = store.about(), store.counts(), store.failures()
+        traces = store.tracebacks() if traceback else [None] * len(failures)
+    return SweepStatus(
+        **vars(counts),
+        folder=str(folder),
+        experiment=about["experiment"],
+        axes=dict(about["axes"]),
+        varied=tuple(about["fields"]),
+        repeats=about["repeats"],
+        failures=tuple(CellFailure(*failure, trace) for failure, trace in zip(failures, traces, strict=True)),
+    )

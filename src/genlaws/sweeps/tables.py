@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
+from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import canonical
 from genlaws.sweeps.experiment import writable
+from genlaws.sweeps.parameters import FORMATS, File, Folder, Format
+from genlaws.sweeps.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from genlaws.sweeps.store import Store
-
 LARGEST_EXACT_INTEGER = 2**53  # every smaller whole number is exact as a float
-FORMATS = {"csv": ".csv", "parquet": ".parquet", "netcdf": ".nc"}
 
 
 def row_of(settings: Mapping[str, Any], repeat: int, numbers: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,11 +204,45 @@ def _decode_text(value: np.ndarray) -> Any:
     return texts.reshape(value.shape)
 
 
-def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -> Path:
-    """Write the table (csv, parquet) or the grid with its arrays (netcdf) into the store's folder, or to `out`."""
-    one_of("to", kind, FORMATS)
-    path = Path(out) if out is not None else store.folder / f"sweep{FORMATS[kind]}"
-    path.parent.mkdir(parents=True, exist_ok=True)
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepExport(Result):
+    """A file with the finished cells of a sweep.
+
+    Attributes
+    ----------
+    file : str
+    cells : int
+        Finished cells whose arrays can be read.
+    """
+
+    file: str
+    cells: int
+
+    def summary(self) -> Summary:
+        """Return what was written where."""
+        return Summary([Row("cells", str(self.cells)), Row("file", self.file)])
+
+
+@question
+def export_sweep(folder: Folder, *, to: Format = "csv", file: File = None) -> SweepExport:
+    """Write the finished cells of a sweep as a table (csv, parquet) or as a grid with its arrays (netcdf).
+
+    Parameters
+    ----------
+    folder : path
+    to : {"csv", "parquet", "netcdf"}
+    file : path, optional
+        In the folder of the sweep if left out. It appears, or is replaced, when it is complete.
+    """
+    path = Path(folder) / f"sweep{FORMATS[to]}" if file is None else Path(file)
+    with Store(folder) as store:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(store, to, path)
+        return SweepExport(str(path), store.counts().done)
+
+
+def _write(store: Store, kind: str, path: Path) -> None:
+    """Write the file of a format, in one step."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if kind == "csv":
@@ -220,7 +254,6 @@ def export(store: Store, kind: str, out: str | os.PathLike[str] | None = None) -
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-    return path
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:

@@ -1,26 +1,37 @@
-"""Tasks and outcomes: what is sent to a worker, and what it returns."""
+"""Tasks and outcomes: what is sent to a worker, and what it returns.
+
+The driver gives each task a folder for checkpoints inside the folder of the sweep and removes it when the task's cells
+are committed, so that a sweep that was killed resumes in the middle of a long cell. A worker on a machine without
+access to the sweep's folder starts its task again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
+import shutil
 import socket
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from genlaws.core.errors import ConvergenceError
 from genlaws.core.imports import installed_versions
-from genlaws.sweeps.checkpoints import working_in
-from genlaws.sweeps.experiment import Procedure, Result, Settings, load_procedure, writable
+from genlaws.sweeps.experiment import CellResult, Procedure, Settings, load_procedure, writable
 
 RECORDED_PACKAGES = ("genlaws", "numpy", "scipy", "torch", "scikit-learn", "transformers")
+CHECKPOINTS_FOLDER = "unfinished"
+_FOLDER: ContextVar[Path | None] = ContextVar("checkpoint_folder", default=None)
 
 
 class SweepStoppedError(ConvergenceError):
@@ -66,7 +77,7 @@ class CellOutcome:
         The traceback, if it failed.
     """
 
-    result: Result
+    result: CellResult
     error: str | None
     seconds: float
     finished: str
@@ -109,7 +120,7 @@ def environment_of(procedure: Procedure) -> dict[str, Any]:
     return {**_describe_machine(), "dtype": procedure.dtype, "device": procedure.device}
 
 
-def _plain_result(result: Result) -> Result:
+def _plain_result(result: CellResult) -> CellResult:
     """Return a result as a plain dictionary that can be sent and stored, or raise an error."""
     numbers, arrays = split_result(result)
     json.dumps(numbers)
@@ -122,7 +133,7 @@ def _describe_machine() -> Mapping[str, Any]:
     return {"python": platform.python_version(), "host": socket.gethostname(), "versions": versions}
 
 
-def split_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def split_result(result: CellResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the plain values and the arrays of a result, or raise an error that names a wrong entry."""
     numbers: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -148,3 +159,31 @@ def _to_plain_value(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"The entry {name!r} is {type(value).__name__}; a result holds numbers, text and arrays.")
+
+
+def folder_for(sweep_folder: Path, keys: Iterable[str]) -> Path:
+    """Return the folder of the task with these cells; it depends only on them, so a restart finds it again."""
+    return sweep_folder / CHECKPOINTS_FOLDER / hashlib.sha256("".join(keys).encode()).hexdigest()[:20]
+
+
+@contextmanager
+def working_in(folder: str) -> Iterator[None]:
+    """Let computations inside save checkpoints in a folder; none if the text is empty."""
+    path = Path(folder) if folder else None
+    token = _FOLDER.set(path if path is not None and path.parent.parent.is_dir() else None)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+
+
+def checkpoint_folder() -> Path | None:
+    """Return the checkpoint folder of the task that is being computed, or None; it may not exist yet."""
+    return _FOLDER.get()
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a task, and the folder around them if it is empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.parent.rmdir()

@@ -26,7 +26,7 @@ def test_points_are_means_of_the_runs(frame):
         Axis("weight_decay", (weight_decay,)),
         Axis("sample_ratio", RATIOS),
     ]
-    results = compute_sweep(make_sweep(get_experiment("rules-facts.two-layer"), base, axes, 3))
+    results = compute_sweep(make_sweep(get_experiment("rules-facts.two-layer"), base, axes, 3)).to_frame()
     for moment in ("final", "best"):
         rows = frame[(frame["moment"] == moment) & (frame["feature_rate"] == feature_rate)]
         assert rows["sample_ratio"].tolist() == list(RATIOS)

@@ -119,7 +119,7 @@ def test_names_that_do_not_fit_are_refused(classes, names, sentence):
     ("source", "sentence"),
     [
         ((X,), "must be a pair .inputs, classes.; got a tuple of 1"),
-        ([X, Y], "source must be 'digits', an .npz, .csv or .tsv file, .*; got list"),
+        ([X, Y], "source must be 'digits', an .npz, .csv, .tsv or .parquet file, .*; got list"),
         (None, "got NoneType"),
         ("nowhere.npz", "There is no file or folder 'nowhere.npz'"),
     ],

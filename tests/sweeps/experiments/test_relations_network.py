@@ -16,7 +16,6 @@ from genlaws.relations.networks.runs import ACCURACIES, GPU_STACK_SIZE, STACK_SI
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import relation_to_text
 from genlaws.sweeps import Axis, get_experiment, make_sweep, run_sweep, stacking
-from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER
 from genlaws.sweeps.engines import InProcess
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments import relation_networks as here
@@ -27,6 +26,7 @@ from genlaws.sweeps.experiments.relation_networks import (
     RelationNetworkSettings,
     relation_network_runs,
 )
+from genlaws.sweeps.tasks import CHECKPOINTS_FOLDER
 
 NAME = "relations.network"
 SMALL = {"elements": 12, "width": 8, "depth": 1, "steps": 60, "log_every": 20}
@@ -235,7 +235,7 @@ def test_the_engine_is_given_stacks_of_that_size(tmp_path):
             return super().results(noted())
 
     sweep = make_sweep(get_experiment(NAME), {**SMALL, "steps": 2}, [Axis("encoder_rate", (1e-3, 1e-2))], repeats=17)
-    assert run_sweep(sweep, tmp_path, engine=Watched()).computed == 34
+    assert run_sweep(sweep, folder=tmp_path, engine=Watched()).computed == 34
     assert sizes == [16, 16, 2]
 
 
@@ -313,8 +313,8 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, 
     settings, sweep = killable_sweep()
     kill_sweep(NAME, tmp_path / "s", settings, repeats=3)
     assert contents(tmp_path / "s") == []
-    assert run_sweep(sweep, tmp_path / "s").computed == 3
-    run_sweep(sweep, tmp_path / "unbroken")
+    assert run_sweep(sweep, folder=tmp_path / "s").computed == 3
+    run_sweep(sweep, folder=tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
     assert len(contents(tmp_path / "s")) == 3
     assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()

@@ -68,7 +68,7 @@ def test_the_match_of_a_quadratic_kernel_is_itself():
 def test_repeats_of_a_sweep_have_draws_of_their_own():
     experiment = get_experiment("rules-facts.message-passing")
     sweep = make_sweep(experiment, {"dimension": 20, "iterations": 5}, [Axis("sample_ratio", (2.0, 3.0))], repeats=3)
-    first, again = compute_sweep(sweep), compute_sweep(sweep)
+    first, again = compute_sweep(sweep).to_frame(), compute_sweep(sweep).to_frame()
     assert first["generalization_error"].nunique() == 6
     assert first["generalization_error"].tolist() == again["generalization_error"].tolist()
 

@@ -69,14 +69,14 @@ def test_a_sweep_that_was_stopped_goes_on(tmp_path, monkeypatch):
         repeats=2,
     )
     monkeypatch.setattr("genlaws.sweeps.stacking.CHECKPOINT_EVERY", 20)
-    run_sweep(sweep, tmp_path / "whole")
+    run_sweep(sweep, folder=tmp_path / "whole")
     fall_after(monkeypatch, 100)
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(sweep, tmp_path / "stopped")
+        run_sweep(sweep, folder=tmp_path / "stopped")
     assert list((tmp_path / "stopped").rglob("stack-*.npz"))
     monkeypatch.undo()
     monkeypatch.setattr("genlaws.sweeps.stacking.CHECKPOINT_EVERY", 20)
-    assert run_sweep(sweep, tmp_path / "stopped").failed == 0
+    assert run_sweep(sweep, folder=tmp_path / "stopped").failed == 0
     whole, resumed = stored(tmp_path / "whole"), stored(tmp_path / "stopped")
     assert set(whole) == set(resumed)
     assert len(whole) == 8

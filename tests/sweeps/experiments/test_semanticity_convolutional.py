@@ -55,9 +55,9 @@ def test_cells_do_not_depend_on_which_others_are_trained_with_them(few):
 def test_a_kept_sweep_is_the_sweep_itself(few, tmp_path):
     axes = [Axis("network", (0, 1)), Axis("similarity_weight", (0.0, 1.0))]
     sweep = make_sweep(EXPERIMENT, few, axes)
-    report = run_sweep(sweep, tmp_path / "sweep")
+    report = run_sweep(sweep, folder=tmp_path / "sweep")
     assert (report.computed, report.failed) == (4, 0)
-    frame = compute_sweep(sweep)
+    frame = compute_sweep(sweep).to_frame()
     assert len(frame) == 4
     assert frame["failed"].sum() == 0
     assert frame["peak_generalization"].between(0.5, 1.0).all()

@@ -13,10 +13,9 @@ from genlaws.core.errors import InputError
 from genlaws.semanticity.networks.relu import StackedTests, train_relu_networks
 from genlaws.semanticity.networks.relu_runs import linear_front, set_front
 from genlaws.sweeps import Axis, compute_sweep, get_experiment, make_sweep, run_sweep, stacking
-from genlaws.sweeps.checkpoints import CHECKPOINTS_FOLDER, checkpoint_folder
 from genlaws.sweeps.experiment import Procedure
 from genlaws.sweeps.experiments.semanticity import ReluSettings, relu_runs
-from genlaws.sweeps.tasks import CellTask, compute
+from genlaws.sweeps.tasks import CHECKPOINTS_FOLDER, CellTask, checkpoint_folder, compute
 
 NAME = "semanticity.relu-network"
 SMALL = {"stimulus_count": 10, "hidden": 4, "steps": 40, "batch_size": 16, "log_every": 10}
@@ -68,7 +67,7 @@ def test_summary_follows_from_the_course():
 
 
 def test_a_sweep_has_networks_of_their_own_and_repeats_itself():
-    first, again = compute_sweep(small_sweep()), compute_sweep(small_sweep())
+    first, again = compute_sweep(small_sweep()).to_frame(), compute_sweep(small_sweep()).to_frame()
     assert len(first) == 6
     assert first["final_generalization"].nunique() == 6
     assert first["final_generalization"].tolist() == again["final_generalization"].tolist()
@@ -77,7 +76,7 @@ def test_a_sweep_has_networks_of_their_own_and_repeats_itself():
 def test_a_stopped_sweep_goes_on_in_the_middle_of_a_training(tmp_path: Path, monkeypatch):
     """The first stack is done and the second interrupted at its last log; both are in one task."""
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
-    run_sweep(small_sweep(), tmp_path / "unbroken")
+    run_sweep(small_sweep(), folder=tmp_path / "unbroken")
     assert not (tmp_path / "unbroken" / CHECKPOINTS_FOLDER).exists()
     measured, calls = StackedTests.__call__, []
 
@@ -89,11 +88,11 @@ def test_a_stopped_sweep_goes_on_in_the_middle_of_a_training(tmp_path: Path, mon
 
     monkeypatch.setattr(StackedTests, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(small_sweep(), tmp_path / "s")
+        run_sweep(small_sweep(), folder=tmp_path / "s")
     assert contents(tmp_path / "s") == []
     (checkpoints,) = (tmp_path / "s" / CHECKPOINTS_FOLDER).iterdir()
     assert [file.name for file in checkpoints.iterdir()] == ["stack-1.npz"]
-    report = run_sweep(small_sweep(), tmp_path / "s")
+    report = run_sweep(small_sweep(), folder=tmp_path / "s")
     assert report.computed == 6
     # The first stack again in full, of the second the one log after the last checkpoint, at 30 of 40 updates.
     assert len(calls) == 2 * LOGS + LOGS + 1
@@ -107,9 +106,9 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint_bit_for_bit(tmp_path: Path, 
     assert contents(tmp_path / "s") == []
     sweep = make_sweep(get_experiment(NAME), SMALL, repeats=3)
     calls = counted_measurements(monkeypatch)
-    run_sweep(sweep, tmp_path / "s")
+    run_sweep(sweep, folder=tmp_path / "s")
     assert len(calls) == 1  # the log at 30 updates is in the checkpoint
-    run_sweep(sweep, tmp_path / "unbroken")
+    run_sweep(sweep, folder=tmp_path / "unbroken")
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")
     assert not (tmp_path / "s" / CHECKPOINTS_FOLDER).exists()
 
@@ -129,7 +128,7 @@ def test_a_checkpoint_of_another_training_is_an_error_that_is_forgotten(tmp_path
     """A file that does not fit fails the task once; its folder is removed and the retry starts anew."""
     monkeypatch.setattr(stacking, "CHECKPOINT_EVERY", EVERY)
     sweep = make_sweep(get_experiment(NAME), SMALL)
-    run_sweep(sweep, tmp_path / "unbroken")
+    run_sweep(sweep, folder=tmp_path / "unbroken")
     seen = []
 
     def spoil(settings, seeds):
@@ -142,7 +141,7 @@ def test_a_checkpoint_of_another_training_is_an_error_that_is_forgotten(tmp_path
 
     procedure = Procedure(ReluSettings, run_batch=spoil, batch_size=20, dtype="float32")
     spoiled = make_sweep(type(sweep.experiment)(**{**vars(sweep.experiment), "procedure": procedure}), SMALL)
-    report = run_sweep(spoiled, tmp_path / "s")
+    report = run_sweep(spoiled, folder=tmp_path / "s")
     assert len(seen) == 2
     assert report.computed == 1
     assert contents(tmp_path / "s") == contents(tmp_path / "unbroken")

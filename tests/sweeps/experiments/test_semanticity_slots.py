@@ -34,7 +34,7 @@ def test_a_sweep_has_networks_of_their_own_and_repeats_itself():
     sweep = make_sweep(
         get_experiment("semanticity.slot-network"), {**SMALL, **LOGS}, [Axis("combine", ("max", "product"))], repeats=3
     )
-    first, again = compute_sweep(sweep), compute_sweep(sweep)
+    first, again = compute_sweep(sweep).to_frame(), compute_sweep(sweep).to_frame()
     assert len(first) == 6
     assert first["final_generalization"].nunique() == 6
     assert first["final_generalization"].tolist() == again["final_generalization"].tolist()

@@ -23,7 +23,7 @@ from genlaws.relations.structure.relation import Relation
 from genlaws.render import style
 from genlaws.sweeps import Axis, get_experiment, make_sweep
 from genlaws.sweeps.computing import compute_cells
-from genlaws.sweeps.experiment import Result, Settings
+from genlaws.sweeps.experiment import CellResult, Settings
 
 Repeats = Annotated[int, Field(ge=2, le=1000)]
 Elements = Annotated[int, Field(ge=2, le=60)]
@@ -69,7 +69,7 @@ def bound_data(settings: BoundFigureSettings, running: Running) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _average_runs(relation: Relation, runs: list[Result]) -> pd.DataFrame:
+def _average_runs(relation: Relation, runs: list[CellResult]) -> pd.DataFrame:
     """Return means over training sets with their intervals, and the columns that need no training set."""
     shares = runs[0]["train_fraction"]
     table: dict[str, Any] = {"relation": relation.label, "train_fraction": shares}

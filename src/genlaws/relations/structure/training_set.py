@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,12 @@ def _checked(pairs: ArrayLike, values: ArrayLike, count: int, names: tuple[str, 
 def edge_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield number and cells of each line that is not blank; tabs, commas or spaces as in the first.
 
-    A file may be compressed as ``.gz``. Between tabs or spaces, quotation marks belong to the names.
+    A file may be compressed as ``.gz``. Between tabs or spaces, quotation marks belong to the names. Of a ``.parquet``
+    file the names of the columns are left out.
     """
+    if file.suffix.lower() == ".parquet":
+        yield from islice(TextTable(file.name, file).rows(), 1, None)
+        return
     first = next((line for line in read_lines(file.name, file) if line.strip()), "")
     if "\t" not in first and ("," in first or (";" in first and file.suffix.lower() == ".csv")):
         yield from TextTable(file.name, file, "," if "," in first else ";").rows()

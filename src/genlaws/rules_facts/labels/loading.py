@@ -30,7 +30,7 @@ from genlaws.core.tables import (
 )
 from genlaws.rules_facts.labels.data import LabeledData, as_text
 
-SOURCE_HINT = "'digits', an .npz, .csv or .tsv file, a folder with CIFAR-10's batches, or a pair (inputs, classes)"
+SOURCE_HINT = "'digits', an .npz, .csv, .tsv or .parquet file, a folder with CIFAR-10's batches, or a pair of arrays"
 # Names under which an archive may hold inputs and classes.
 ARRAY_NAMES = (
     ("x_train", "y_train"),
@@ -55,8 +55,8 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
         ``"digits"`` for the handwritten digits that come with scikit-learn; an ``.npz`` file with the arrays
         ``x_train`` and ``y_train`` (and ``x_test``, ``y_test``), ``inputs`` and ``labels``, ``X`` and ``y``, ``images``
         and ``labels``, or ``data`` and ``target``, and perhaps ``class_names``; a folder with the batches of the
-        Python version of CIFAR-10; a ``.csv`` or ``.tsv`` file whose column ``label``, or else the last, is the class
-        and all others are numbers; or a pair (inputs, classes).
+        Python version of CIFAR-10; a ``.csv``, ``.tsv`` or ``.parquet`` file whose column ``label``, or else the
+        last, is the class and all others are numbers; or a pair (inputs, classes).
 
     Notes
     -----
@@ -79,7 +79,7 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
     if not path.is_file():
         raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCE_HINT}.")
     suffix = path.suffix.lower()
-    if suffix not in {".npz", *TEXT_SUFFIXES}:
+    if suffix not in {".npz", ".parquet", *TEXT_SUFFIXES}:
         raise InputError(f"source must be {SOURCE_HINT}; got the file {path.name!r}.")
     try:
         return _read_archive(path) if suffix == ".npz" else _read_table(path)
@@ -131,7 +131,8 @@ def _read_table(file: Path) -> LabeledData:
     # pandas writes 0, 1, 2, … above columns without names.
     unnamed = len(first) > 3 and counts_up(first[:-1])
     start = int(table.has_row_names())
-    header = start or CLASS_COLUMN in cells or unnamed or not any(is_number(cell) for cell in first[:-1])
+    named = table.names_columns or CLASS_COLUMN in cells or unnamed
+    header = named or start or not any(is_number(cell) for cell in first[:-1])
     column = cells.index(CLASS_COLUMN) if CLASS_COLUMN in cells else len(first) - 1
     codes: dict[str, int] = {}
     values = table.numbers(

@@ -13,7 +13,7 @@ from genlaws.relations.networks.phases import network_outcomes
 from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, networks_together
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation, relation_from_text
-from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.experiment import CellResult, NonNegative, Positive, Procedure, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
 PER_RELATION_NETWORK = (
@@ -87,7 +87,7 @@ def relation_of(settings: RelationNetworkSettings) -> Relation:
     return named_relation(settings.relation, settings.elements)
 
 
-def relation_network_runs(settings: Sequence[RelationNetworkSettings], seeds: Sequence[int]) -> list[Result]:
+def relation_network_runs(settings: Sequence[RelationNetworkSettings], seeds: Sequence[int]) -> list[CellResult]:
     """Return the results of several networks; networks that can share a stack are trained together."""
     return run_stacks(
         settings, seeds, PER_RELATION_NETWORK_ON_GPU if on_gpu(settings[0]) else PER_RELATION_NETWORK, _train
@@ -96,7 +96,7 @@ def relation_network_runs(settings: Sequence[RelationNetworkSettings], seeds: Se
 
 def _train(
     group: Sequence[RelationNetworkSettings], seeds: Sequence[int], checkpoint: Checkpoint | None
-) -> list[Result]:
+) -> list[CellResult]:
     shared = group[0]
     given = shared.model_dump(exclude={*NON_TRAINING_FIELDS, *PER_RELATION_NETWORK_ON_GPU, "relation"})
     own: dict[str, Any] = {name: [getattr(one, name) for one in group] for name in PER_RELATION_NETWORK_ON_GPU}

@@ -22,7 +22,7 @@ from genlaws.semanticity.networks.relu_runs import ReluRuns, linear_front, set_f
 from genlaws.semanticity.networks.slots import SlotRuns, train_slot_networks
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.tradeoff import PlaneCurve
-from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.experiment import CellResult, NonNegative, Positive, Procedure, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
 RELU_STACK_SIZE = 20  # networks trained together; larger stacks are hardly faster on one core
@@ -61,12 +61,12 @@ class ReluSettings(Settings):
         return self
 
 
-def relu_runs(settings: Sequence[ReluSettings], seeds: Sequence[int]) -> list[Result]:
+def relu_runs(settings: Sequence[ReluSettings], seeds: Sequence[int]) -> list[CellResult]:
     """Return the results of several networks; those that differ only in their learning rate are trained together."""
     return run_stacks(settings, seeds, PER_RELU_NETWORK, _train_relu)
 
 
-def _train_relu(group: Sequence[ReluSettings], seeds: Sequence[int], checkpoint: Checkpoint | None) -> list[Result]:
+def _train_relu(group: Sequence[ReluSettings], seeds: Sequence[int], checkpoint: Checkpoint | None) -> list[CellResult]:
     given = group[0].model_dump(exclude={"many_items", *PER_RELU_NETWORK})
     rates = [one.learning_rate for one in group]
     runs = train_relu_networks(seeds=list(seeds), learning_rate=rates, checkpoint=checkpoint, **given)
@@ -144,12 +144,12 @@ class SlotSettings(Settings):
     device: str = "cpu"
 
 
-def slot_runs(settings: Sequence[SlotSettings], seeds: Sequence[int]) -> list[Result]:
+def slot_runs(settings: Sequence[SlotSettings], seeds: Sequence[int]) -> list[CellResult]:
     """Return the results of several networks; those of the same settings are trained together."""
     return run_stacks(settings, seeds, (), _train_slot)
 
 
-def _train_slot(group: Sequence[SlotSettings], seeds: Sequence[int], checkpoint: Checkpoint | None) -> list[Result]:
+def _train_slot(group: Sequence[SlotSettings], seeds: Sequence[int], checkpoint: Checkpoint | None) -> list[CellResult]:
     given = group[0].model_dump(exclude={"width_of"})
     if group[0].width_of == "all":
         given["width"] = group[0].width * group[0].slots
@@ -198,14 +198,14 @@ class ConvolutionalSettings(Settings):
     device: str = "cpu"
 
 
-def convolutional_runs(settings: Sequence[ConvolutionalSettings], seeds: Sequence[int]) -> list[Result]:
+def convolutional_runs(settings: Sequence[ConvolutionalSettings], seeds: Sequence[int]) -> list[CellResult]:
     """Return the results of several networks; those that differ only in the similarity weight are trained together."""
     return run_stacks(settings, seeds, ("similarity_weight",), _train_convolutional)
 
 
 def _train_convolutional(
     group: Sequence[ConvolutionalSettings], _: Sequence[int], checkpoint: Checkpoint | None
-) -> list[Result]:
+) -> list[CellResult]:
     one = group[0]
     weights = sorted({each.similarity_weight for each in group})
     found = fine_tune(

@@ -10,7 +10,7 @@ from pydantic import Field
 from genlaws.ensembles import Checkpoint
 from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS, TwoLayerRuns
 from genlaws.rules_facts.networks.two_layer import train_two_layer
-from genlaws.sweeps.experiment import NonNegative, Positive, Procedure, Result, Settings, Share
+from genlaws.sweeps.experiment import CellResult, NonNegative, Positive, Procedure, Settings, Share
 from genlaws.sweeps.stacking import how_computed, run_stacks
 
 PER_TWO_LAYER_NETWORK = ("learning_rate", "feature_rate", "weight_decay", "feature_scale", "readout_scale")
@@ -43,7 +43,7 @@ class TwoLayerSettings(Settings):
     dtype: Literal["float32", "float64"] = "float32"
 
 
-def two_layer_runs(settings: Sequence[TwoLayerSettings], seeds: Sequence[int]) -> list[Result]:
+def two_layer_runs(settings: Sequence[TwoLayerSettings], seeds: Sequence[int]) -> list[CellResult]:
     """Return the measurements of each network along its training, and its final and best errors."""
     return run_stacks(settings, seeds, PER_TWO_LAYER_NETWORK, _train)
 
