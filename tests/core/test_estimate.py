@@ -13,6 +13,8 @@ from genlaws.core.estimate import (
     from_replicates,
     from_standard_error,
     jackknife_error,
+    mean_estimate,
+    mean_estimates,
     wilson_interval,
 )
 
@@ -141,3 +143,22 @@ def test_too_few_values_have_no_interval(values, count):
     found = bootstrap_mean(values)
     assert found.count == count
     assert math.isnan(found.low)
+
+
+def test_a_mean_has_students_interval_over_the_finite_values():
+    values = np.random.default_rng(3).normal(2.0, 1.0, 12)
+    found = mean_estimate([*values, np.nan, np.inf])
+    expected = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-12)
+    assert (found.value, found.count) == (pytest.approx(values.mean()), 12)
+    columns = mean_estimates(np.column_stack([values, 2.0 * values]))
+    assert [one.value for one in columns] == pytest.approx([values.mean(), 2.0 * values.mean()])
+    assert (columns[0].low, columns[0].high) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [0.5, np.nan]])
+def test_fewer_than_two_values_have_no_interval(values):
+    found = mean_estimate(values)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert found.count == min(len(values), 1)
