@@ -15,7 +15,7 @@ pytest.importorskip("transformers", reason="needs the package transformers")
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
 from genlaws.models.stream import Stream
-from genlaws.residual_stream import MEASURES, analyze, analyze_stream
+from genlaws.residual_stream import MEASURES, Analysis, analyze, analyze_stream
 from genlaws.residual_stream.results import (
     ALSO_HOLDS_FOR_SURROGATE,
     DOES_NOT_HOLD,
@@ -201,6 +201,10 @@ def test_every_measure_of_a_real_model(stories, wikitext):
     assert all(len(table) for table in tables.values())
     again = replace(found, claims=())
     assert "claims" not in again.tables()
+    reloaded = Analysis.from_dict(document)
+    assert str(reloaded) == str(found)
+    assert {"steps", "claims", "paths", "perturbation"} <= reloaded.tables().keys() < found.tables().keys()
+    assert {"velocity", "perturbation"} <= reloaded.pictures().keys() < found.pictures().keys()
 
 
 def test_models_that_cannot_be_read_are_named(wikitext):

@@ -547,7 +547,9 @@ def _stream_tables(one: Analysis) -> dict[str, list[DataFrame]]:
         _with_first_columns(part.to_frame(), {"from": part.site, "to": part.to}) for part in one.lyapunov
     ]
     found["teleports"] = [
-        _with_first_columns(part.to_frame(), {"from": part.site, "keep_rest": part.keep_rest}) for part in one.teleports
+        _with_first_columns(part.to_frame(), {"from": part.site, "keep_rest": part.keep_rest})
+        for part in one.teleports
+        if part.coordinates.size
     ]
     return found
 

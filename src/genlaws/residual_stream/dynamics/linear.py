@@ -116,9 +116,8 @@ class Modes(Result):
     def summary(self) -> Summary:
         """Return how good the fit is and its modes."""
         pairs = int((self.imaginary > 0).sum())
-        share = f" with {self.components.share.sum():.1%} of the variance" if self.components.share.size else ""
         rows = [Row("fit", _format_prediction(self.fitted)), Row("held out", _format_prediction(self.held_out))]
-        return Summary(rows, headline=[f"{self.real.size} components{share}, {pairs} rotating pairs of modes"])
+        return Summary(rows, headline=[f"{self.real.size} components, {pairs} rotating pairs of modes"])
 
 
 def _format_prediction(prediction: Prediction) -> str:

@@ -103,7 +103,12 @@ class SurrogateTest(Result):
         return stack_frames(tables)
 
     def summary(self) -> Summary:
-        """Return one row per surrogate; for many entries, that of their mean and how many stand out."""
+        """Return one row per surrogate; for many entries, that of their mean and how many stand out.
+
+        A test that was read from JSON has no draws, and then only the latter.
+        """
+        if self.observed.size > 1 and not all(one.draws.size for one in self.against.values()):
+            return Summary([Row(name, _format_share(one)) for name, one in self.against.items()])
         shown = self if self.observed.size == 1 else self.of_mean()
         of = "" if self.observed.size == 1 else f" (mean of {self.observed.size})"
         rows = [Row("observed", f"{float(shown.observed.ravel()[0]):.4g}{of}")]
@@ -111,13 +116,18 @@ class SurrogateTest(Result):
             mean, sd, z, p = (
                 float(value.ravel()[0]) for value in (one.mean, one.standard_deviation, one.z_score, one.p_value)
             )
-            share = float((self.against[name].p_value <= SURROGATE_SIGNIFICANCE_LEVEL).mean())
-            alone = f", {share:.0%} of single entries with p ≤ {SURROGATE_SIGNIFICANCE_LEVEL}" if of else ""
+            alone = f", {_format_share(self.against[name])}" if of else ""
             text = (
                 f"mean {mean:.4g}, standard deviation {sd:.2g}, z = {z:.2f}, p = {p:.2g} (n = {one.draw_count}){alone}"
             )
             rows.append(Row(name, text))
         return Summary(rows)
+
+
+def _format_share(one: SurrogateComparison) -> str:
+    """Return how many entries stand out."""
+    share = float((one.p_value <= SURROGATE_SIGNIFICANCE_LEVEL).mean())
+    return f"{share:.0%} of single entries with p ≤ {SURROGATE_SIGNIFICANCE_LEVEL}"
 
 
 @question
