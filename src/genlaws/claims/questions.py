@@ -47,22 +47,24 @@ Quick = Annotated[bool, Parameter("Take seconds for each claim rather than up to
 
 @dataclass(frozen=True)
 class ListedClaim:
-    """One claim of a list.
+    """One claim of a list; more in :class:`~genlaws.claims.Claim`.
 
     Attributes
     ----------
-    id, verdict : str
-    date, size : str
-        Of the bundled run; empty if there is none.
-    statement : str
-        What the paper claims, in our words.
+    id, paper, kind, statement, where : str
+    verdict, sentence, date, size : str
+        Of the bundled run; if there is none, the verdict is "not run" and the others are empty.
     """
 
     id: str
+    paper: str
+    kind: str
+    statement: str
+    where: str
     verdict: str
+    sentence: str
     date: str
     size: str
-    statement: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,8 +273,8 @@ def list_claims(*, paper: Paper = None, verdict: Verdict = None) -> ClaimList:
 
 
 def _listed(claim: Claim, record: Record | None) -> ListedClaim:
-    found = (NOT_RUN, "", "") if record is None else (record.verdict, record.date, record.size)
-    return ListedClaim(claim.id, *found, claim.statement)
+    found = (NOT_RUN, "", "", "") if record is None else (record.verdict, record.sentence, record.date, record.size)
+    return ListedClaim(claim.id, claim.paper, claim.kind, claim.statement, claim.where, *found)
 
 
 @question

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from genlaws.claims import list_claims
 from genlaws.claims.claim import CORRECTED, FAILS, TITLES, VERDICTS
-from genlaws.claims.ledger import all_claims
 from genlaws.claims.records import NOT_RUN, bundled_records, verdict_counts
 from genlaws.core.errors import InputError
 from genlaws.render.html import escaped, folded
@@ -143,16 +143,12 @@ def _table(counts: Mapping[str, Mapping[str, int]], shown: Sequence[str], total:
 
 def _changed() -> str:
     """Return the claims that are corrected or not reproduced, with the claim of the paper and what was found."""
-    bundled = bundled_records()
-    rows = []
-    for claim in all_claims():
-        record = bundled.get(claim.id)
-        if record is not None and record.verdict in {CORRECTED, FAILS}:
-            place = f"{record.verdict}, {claim.where}"
-            rows.append(
-                f'<tr><th scope="row"><code>{escaped(claim.id)}</code><br><span class="soft">{escaped(place)}</span>'
-                "</th>"
-                f"<td>{escaped(claim.statement)}</td><td>{escaped(record.sentence)}</td></tr>"
-            )
+    rows = [
+        f'<tr><th scope="row"><code>{escaped(one.id)}</code><br>'
+        f'<span class="soft">{escaped(f"{one.verdict}, {one.where}")}</span></th>'
+        f"<td>{escaped(one.statement)}</td><td>{escaped(one.sentence)}</td></tr>"
+        for one in list_claims().claims
+        if one.verdict in {CORRECTED, FAILS}
+    ]
     head = "".join(f'<th scope="col">{one}</th>' for one in ("id", "claim of the paper", "what was found"))
     return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from genlaws import __version__
-from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import NOT_RUN, bundled_records, verdict_counts
+from genlaws.claims import list_claims
+from genlaws.claims.records import verdict_counts
+from genlaws.core.plain import parts_of
 from genlaws.web.cache import AnswerCache
 from genlaws.web.http_errors import HttpError, quote_input
 from genlaws.web.view import Answer, View, ViewSettings, read_settings
@@ -216,14 +217,9 @@ def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
 @cache
 def ledger() -> dict[str, Any]:
     """Return every claim with the verdict of its bundled run, and the count of each verdict; nothing is checked now."""
-    records = bundled_records()
-    rows = []
-    for claim in all_claims():
-        record = records.get(claim.id)
-        found = (NOT_RUN, "", "") if record is None else (record.verdict, record.sentence, record.date)
-        row = {name: getattr(claim, name) for name in ("id", "paper", "kind", "statement", "where")}
-        rows.append(row | dict(zip(("verdict", "sentence", "date"), found, strict=True)))
-    return {"counts": Counter(row["verdict"] for row in rows), "papers": verdict_counts(), "claims": rows}
+    listed = list_claims().claims
+    counts = Counter(one.verdict for one in listed)
+    return {"counts": counts, "papers": verdict_counts(), "claims": [parts_of(one) for one in listed]}
 
 
 def _key(view: View, settings: ViewSettings) -> str:

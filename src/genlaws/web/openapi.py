@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from genlaws import __version__
+from genlaws.claims import ListedClaim
 from genlaws.core.tables import KINDS, MAX_ROWS
 from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES
@@ -109,25 +110,12 @@ class ViewsBody(Body):
     views: list[ViewBody]
 
 
-class ClaimBody(Body):
-    """A claim of a paper with the verdict of its bundled run."""
-
-    id: str
-    paper: str
-    kind: str
-    statement: str
-    where: str
-    verdict: str
-    sentence: str
-    date: str
-
-
 class ClaimsBody(Body):
     """All claims, and how many have each verdict."""
 
     counts: dict[str, int]
     papers: dict[str, dict[str, int]]
-    claims: list[ClaimBody]
+    claims: list[ListedClaim]
 
 
 BODIES = (ViewsBody, AnswerBody, MeasuredBody, ClaimsBody, ErrorBody, WrongInput)
