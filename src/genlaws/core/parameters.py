@@ -120,16 +120,17 @@ def one(check: Callable[..., Array]) -> Callable[..., float]:
 def checks_of(question: Callable[..., Any]) -> Mapping[str, Callable[[str, Any], Any]]:
     """Return the check of every parameter of a question: its own, or that the value is of the annotated type."""
     described = parameters_of(question)
-    own = {name: one.checked for name, one in described.items() if one.check or one.choices}
     kinds = {name: one.annotation for name, one in signature(question, eval_str=True).parameters.items()}
-    return {name: partial(of_type, kind) for name, kind in kinds.items()} | own
+    checks = {name: partial(of_type, kind) for name, kind in kinds.items()}
+    own = {name: one if one.check else replace(one, check=checks[name]) for name, one in described.items()}
+    return checks | {name: one.checked for name, one in own.items()}
 
 
-def of_type(kind: Any, name: str, value: Any) -> Any:
+def of_type(kind: Any, name: str, value: Any, hint: str = "") -> Any:
     """Return a value that is of an annotated type; InputError says what it must be."""
     if not is_of_type(kind, value):
         words = " or ".join(dict.fromkeys(_word_for(part) for part in members(kind)))
-        raise InputError(f"{name} must be {words}; got {repr(value)[:MAX_CHARACTERS_SHOWN]}.")
+        raise InputError(f"{name} must be {words}; got {repr(value)[:MAX_CHARACTERS_SHOWN]}. {hint}".rstrip())
     return value
 
 
@@ -158,13 +159,16 @@ def _is_one(kind: Any, value: Any) -> bool:
     if base is Literal:
         return value in get_args(kind)
     if base in TYPES:
-        return TYPES[base][1](value) and (base not in LISTS or _holds(get_args(kind), value))
-    unknown = not isinstance(base, type) or getattr(base, "_is_protocol", False)
-    return unknown or isinstance(value, base)
+        return TYPES[base][1](value) and _holds(get_args(kind), value)
+    if base is Any or not isinstance(base, type):
+        return True
+    return isinstance(value, base) and _holds(get_args(kind), value)
 
 
 def _holds(kinds: tuple[Any, ...], value: Any) -> bool:
-    """Return whether the elements of a list are of its types; those of an array are looked at where they are used."""
+    """Return whether what a list or a dictionary holds is of its types; arrays are looked at where they are used."""
+    if kinds and isinstance(value, Mapping):
+        return all(is_of_type(kinds[0], key) and is_of_type(kinds[-1], part) for key, part in value.items())
     if not kinds or not isinstance(value, list | tuple):
         return True
     return all(any(is_of_type(kind, one) for kind in kinds if kind is not ...) for one in value)

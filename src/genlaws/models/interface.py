@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from genlaws.core.arguments import Array
 
@@ -62,6 +62,7 @@ class Reply:
 Keep = Callable[[int, Reply, int], None]
 
 
+@runtime_checkable
 class ProbeModel(Protocol):
     """A model that can be probed.
 

@@ -14,7 +14,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter, one
 from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES, Compare
-from genlaws.semanticity.theory.finite_sets import TIES
+from genlaws.semanticity.theory.finite_sets import NAMED_STIMULI, TIES
 from genlaws.semanticity.theory.similarity import SHAPES, Shape
 
 
@@ -145,4 +145,7 @@ ShapeName = Annotated[str, Parameter("Shape of the similarity.", choices=tuple(S
 Power = Annotated[float, Parameter("Probability of deciding for the truth.", check=_OPEN_SHARE)]
 Level = Annotated[
     float, Parameter("Probability, at most, of deciding for the truth if neither is closer.", check=_OPEN_SHARE)
+]
+GivenStimuli = Annotated[
+    ArrayLike, Parameter("Equally spaced stimuli by name, or the distances between any.", words=NAMED_STIMULI)
 ]

@@ -22,7 +22,7 @@ from importlib import import_module
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
@@ -45,6 +45,7 @@ DoneTask = tuple[int, list[CellOutcome]]
 """Number of the task, and its outcomes."""
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Computes tasks; a context manager."""
 

@@ -289,7 +289,7 @@ def test_no_more_stimuli_than_wanted_are_tested_and_always_the_same(images, tune
         ({"extractor": "large"}, "source must be"),
         ({"extractor": nn.Linear(3, 2)}, "extractor does not take images"),
         ({"extractor": nn.AdaptiveMaxPool2d(2, return_indices=True)}, "extractor must give one row"),
-        ({"data": 5}, "source must be"),
+        ({"data": 5}, "data must be"),
     ],
 )
 def test_wrong_input_is_refused_in_a_sentence(images, given, said):

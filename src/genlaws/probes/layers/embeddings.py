@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from genlaws.semanticity.measurement.result import Measurement, or_none
 AS_LOADED = "as loaded"
 
 
+@runtime_checkable
 class Encoder(Protocol):
     """What turns stimuli into rows of numbers."""
 

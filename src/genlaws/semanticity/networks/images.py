@@ -81,24 +81,24 @@ class LabeledImages:
 
 
 def load_images(
-    source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledImages,
+    data: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | LabeledImages,
     *,
     held_out: float = 1 / 3,
     image_size: int = 64,
     seed: int = 0,
 ) -> LabeledImages:
-    """Return the images of a source.
+    """Return images from data that come in many forms.
 
     Parameters
     ----------
-    source : str, path, pair of arrays, or LabeledImages
+    data : str, path, pair of arrays, or LabeledImages
         ``"digits"`` for the handwritten digits that come with scikit-learn (8 by 8); an ``.npz`` file with the arrays
         ``x_train``, ``y_train``, ``x_test`` and ``y_test``, whose split is used, or with ``images`` and ``labels``,
         and perhaps ``class_names``; a folder that has a folder of images for each class (needs Pillow); or a pair
         (images, classes). Images are arrays of shape (N, height, width), (N, channels, height, width) or (N, height,
         width, channels) with up to four channels; whole numbers count as parts of 255, fractions as they are.
     held_out : float in (0, 1)
-        Share of each class that is held out, where the source has no split of its own.
+        Share of each class that is held out, where the data have no split of their own.
     image_size : int
         Side of the square to which the images of a folder are scaled.
     seed : int
@@ -107,15 +107,15 @@ def load_images(
     share = float(scalar("held_out", within("held_out", held_out, 0.0, 1.0, open_low=True, open_high=True)))
     rng = np.random.default_rng(whole_number("seed", seed))
     side = whole_number("image_size", image_size, at_least=4)
-    if isinstance(source, LabeledImages):
-        return source
-    if isinstance(source, tuple) and len(source) == 2:
-        return _split(*source, None, share, rng)
-    if isinstance(source, str) and source == "digits":
+    if isinstance(data, LabeledImages):
+        return data
+    if isinstance(data, tuple) and len(data) == 2:
+        return _split(*data, None, share, rng)
+    if isinstance(data, str) and data == "digits":
         return _split(*_digits(), None, share, rng)
-    if not isinstance(source, str | os.PathLike):
-        raise InputError(f"source must be {IMAGE_SOURCES}; got {type(source).__name__}.")
-    path = Path(source).expanduser()
+    if not isinstance(data, str | os.PathLike):
+        raise InputError(f"data must be {IMAGE_SOURCES}; got {type(data).__name__}.")
+    path = Path(data).expanduser()
     try:
         if path.is_dir():
             return _split(*_read_folder(path, side), None, share, rng)
@@ -125,7 +125,7 @@ def load_images(
         raise InputError(f"{path.name}: {error}") from None
     except DATA_READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {' '.join(str(error).split()).rstrip('.')}.") from None
-    raise InputError(f"source must be {IMAGE_SOURCES}; there is no such file or folder {str(path)!r}.")
+    raise InputError(f"data must be {IMAGE_SOURCES}; there is no such file or folder {str(path)!r}.")
 
 
 def _split(

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from genlaws.core.arguments import Array, non_negative, one_of, positive, scalar, whole_number
@@ -23,6 +22,7 @@ from genlaws.ensembles.architecture import Tensors, Workspace
 from genlaws.ensembles.optimizers import Optimizer
 from genlaws.ensembles.perceptron import sum_by_pair
 from genlaws.semanticity.networks.relu_runs import ReluRuns
+from genlaws.semanticity.parameters import GivenStimuli
 from genlaws.semanticity.theory.finite_sets import stimulus_distances
 from genlaws.semanticity.theory.ties import GRID_STEP, round_distances
 
@@ -105,7 +105,7 @@ class ReluNetwork:
 
 @question
 def train_relu_networks(
-    stimuli: str | ArrayLike = "circle",
+    stimuli: GivenStimuli = "circle",
     *,
     goal: str = "similarity",
     stimulus_count: int = 50,
