@@ -32,13 +32,6 @@ NAMES = public_names()
 COMMANDS = {" ".join(words): function for words, function in commands_of(app)}
 # Commands that answer no question, with the reason.
 NO_QUESTION = {"explore": "serves a page until it is stopped"}
-# Commands and functions that are about to become questions.
-NOT_YET = {
-    *("semanticity fit-choices", "semanticity measure", "semanticity probe"),
-    *("relations next-pair", "relations learn", "relations repons", "relations advise", "relations phases"),
-    *("residual-stream analyze", "residual-stream semanticity"),
-    *("sweep list", "sweep run", "sweep status", "sweep export"),
-}
 # Packages whose names are described elsewhere.
 NO_TABLE = {"render": "the parts of pictures, described with the pages"}
 
@@ -51,18 +44,19 @@ def test_every_name_has_one_kind():
 
 
 def returns_result(function) -> bool:
-    """Return whether a function returns a result or a part of one, also if it names it for type checkers only."""
+    """Return whether a function returns a result, also if it names it for type checkers only."""
     returned = returned_type(function)
     if isinstance(returned, str):
-        return bool({one.__name__ for one in result_classes()} & set(re.findall(r"\w+", returned)))
-    return bool(classes_in(returned) & result_classes())
+        returned_names = set(re.findall(r"\w+", returned))
+        return any(one.__name__ in returned_names for one in result_classes() if issubclass(one, Result))
+    return any(issubclass(one, Result) for one in classes_in(returned))
 
 
 def test_what_returns_a_result_is_a_question():
     functions = {f"{package}.{name}": value for package, name, value in listed_names() if inspect.isfunction(value)}
     asked = set(QUESTIONS.values())
     wrong = {name for name, value in functions.items() if returns_result(value) and value not in asked}
-    assert wrong - NOT_YET == set()
+    assert wrong == set()
 
 
 def test_what_no_result_holds_is_found():
@@ -76,10 +70,10 @@ def test_what_no_result_holds_is_found():
 
 def test_every_command_is_made_from_a_question():
     without = {name for name, function in COMMANDS.items() if not hasattr(function, "answer")}
-    assert without - NOT_YET == set(NO_QUESTION)
+    assert without == set(NO_QUESTION)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NO_QUESTION.keys() - NOT_YET))
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NO_QUESTION.keys()))
 def test_a_command_names_its_results(name):
     answered = {kind for question in QUESTIONS.values() for kind in parts_of_type(returned_type(question))}
     assert set(parts_of_type(returned_type(COMMANDS[name].answer))) <= answered

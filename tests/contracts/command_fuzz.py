@@ -45,7 +45,7 @@ BASES = {
     "rules-facts threshold": "--fact-fraction 0.2 --loss logistic",
     "rules-facts kernel": "--kernel-angle 0.7 --family gaussian",
     "semanticity front": "--space circle --similarity linear --ball-mass 0.1 --items 2",
-    "semanticity fit-choices": "choices_long.csv --shape exponential --no-lapse",
+    "semanticity fit-choices": "choices_long.csv --shape exponential --lapse 0",
     "semanticity measure": "embeddings.npy --positions places.npy --metric circle --items 2 --no-intervals --no-fronts",
     "semanticity probe": "model --task years --items 2 --trials 3 --no-anchors",
     "relations describe": "mod3 --elements 6",

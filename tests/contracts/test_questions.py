@@ -12,7 +12,13 @@ from genlaws.core.errors import InputError
 from golden.inputs import working_folder, write_sweep
 
 LONGEST_MESSAGE = 400
-WRONG = {"an object": object(), "a complex number": 1j, "a dictionary": {"a": 1}, "ragged lists": [[1.0], [1.0, 2.0]]}
+CALLED = {"representation": "embeddings"}  # parameters that messages call by what is in them
+WRONG = {
+    "an object": object(),
+    "a complex number": 1j,
+    "a dictionary": {1: object()},
+    "ragged lists": [[1.0], [1.0, 2.0]],
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -53,7 +59,11 @@ def problem_of(name: str, given: dict, parameter: str, wrong: object) -> str:
         QUESTIONS[name](*places, **values)
     except InputError as error:
         message = str(error)
-        named = re.search(rf"\b{parameter}\b", message) and message.endswith(".") and "\n" not in message
+        named = (
+            re.search(rf"\b({parameter}|{CALLED.get(parameter)})\b", message)
+            and message.endswith(".")
+            and "\n" not in message
+        )
         return "" if named and len(message) <= LONGEST_MESSAGE else f"message: {message}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -70,6 +70,7 @@ class Portion:
     spare: Tensor
 
 
+@runtime_checkable
 class Optimizer(Protocol):
     """Changes the rows of a stack, given their gradient."""
 

@@ -39,19 +39,11 @@ def _figure_names(name: str, value: Any, hint: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of(name, one, FIGURES, hint) for one in given))
 
 
-def _settings(name: str, value: Any, hint: str = "") -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{name} must be a mapping of names to values; got {value!r}. {hint}".rstrip())
-    return value
-
-
 FigureNames = Annotated[
     str | Sequence[str],
     Parameter("Such as rules-facts.3.", check=_figure_names, hint="genlaws figure lists all of them."),
 ]
-FigureSettings = Annotated[
-    Mapping[str, Any] | None, Parameter("Values that differ from the printed figure.", check=_settings)
-]
+FigureSettings = Annotated[Mapping[str, Any] | None, Parameter("Values that differ from the printed figure.")]
 Bundled = Annotated[bool, Parameter("Use the full-size tables that come with the package instead of computing them.")]
 
 

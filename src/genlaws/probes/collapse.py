@@ -271,6 +271,7 @@ class Collapse(Result):
         return Summary(rows, (self.message,))
 
 
+@question
 def collapse_of(
     given: RecordedTrials, *, predicted: ArrayLike | None = None, from_items: int | None = None
 ) -> Collapse:

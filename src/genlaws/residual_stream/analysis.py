@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ MODEL_LABEL = "the model"
 @question
 def analyze(
     model: Any,
-    tokenizer: Any,
+    tokenizer: Callable[..., Any],
     texts: Sequence[str],
     *,
     name: StreamName = "",

@@ -4,7 +4,7 @@ import numpy as np
 
 from genlaws.models.language import TransformersModel
 from genlaws.models.stream import Stream
-from genlaws.probes import SimulatedModel, fit_collapse, fit_resolution, plan_probe
+from genlaws.probes import SimulatedModel, collapse_of, fit_collapse, fit_resolution, plan_probe
 from genlaws.probes.encoders.stimuli import word_stimuli
 from genlaws.probes.layers.tests import layer_tests
 from genlaws.probes.outcomes import recorded
@@ -55,6 +55,7 @@ def _layers():
 EXAMPLES = {
     "probes.measure_stream": lambda: measure_stream(WALK, word_stimuli("years", count=20), center=False),
     "probes.fit_collapse": lambda: fit_collapse([2, 4, 8, 16], [70, 50, 26, 12], [80, 80, 80, 80]),
+    "probes.collapse_of": lambda: collapse_of(_answered()),
     "probes.fit_resolution": lambda: fit_resolution(_answered(), shapes="exponential", unit="years"),
     "probes.layer_tests": _layers,
 }

@@ -162,7 +162,7 @@ def test_mean_over_tokens_leaves_marks_out(stories, years):
         ({"controls": "shuffled"}, "controls must be one of permuted, random-weights"),
         ({"similarity": "precomputed"}, "similarity must be one of cosine, relu-dot"),
         ({"ties": "keep"}, "ties must be one of split, drop"),
-        ({"memory": 20_000.0}, "At the site 0.attention: stimuli must be few enough"),
+        ({"memory": 2e-5}, "At the site 0.attention: stimuli must be few enough"),
     ],
 )
 def test_wrong_arguments_are_named(stories, years, change, complaint):

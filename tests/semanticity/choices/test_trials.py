@@ -138,7 +138,7 @@ def test_scores_are_normalized_and_stand_in_for_a_choice(tmp_path):
             "Line 2, column score_2: .* with the sum 12.5. .* softmax",
         ),
         ("distance_1,distance_2,chosen\n", "must contain at least one trial"),
-        ("", "Line 1: each column needs a name of its own"),
+        ("", "trials must hold names of columns"),
         ("distance_1,distance_1,chosen\n1,2,1\n", "Line 1: .* got distance_1"),
         ("distance_1,distance_2\n1,2\n", "needs a column chosen, or scores"),
         ("item_1,item_2,chosen\n1,2,1\n", "needs a column probe"),

@@ -7,7 +7,7 @@ representation (:cite:p:`nurisso2026`). Neither of the two papers studies what a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -68,7 +68,7 @@ BatchSize = Annotated[int, Parameter("Texts read together, at most.", check=part
 @question
 def stream_semanticity(
     model: Any,
-    tokenizer: Any,
+    tokenizer: Callable[..., Any],
     stimuli: EmbeddingStimuli,
     *,
     position: StatePosition = "last",

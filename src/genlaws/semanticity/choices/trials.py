@@ -370,9 +370,11 @@ def _read_rows(path: Path) -> tuple[list[str], list[_Row]]:
     """Return the names of the columns and the rows that are not blank."""
     table = TextTable(path.name, path, WORD_SEPARATORS)
     header = table.first
+    if not header:
+        raise InputError(f"trials must hold names of columns and a row for each trial; {path.name} is empty.")
     repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated or not header:
-        raise InputError(f"Line 1: each column needs a name of its own; got {', '.join(repeated) or 'nothing'}.")
+    if repeated:
+        raise InputError(f"Line 1: each column needs a name of its own; got {', '.join(repeated)}.")
     rows = []
     for line, cells in islice(table.rows(), 1, None):
         if len(cells) > len(header):
