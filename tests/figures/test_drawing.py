@@ -356,7 +356,7 @@ def test_unknown_figure_lists_those_there_are():
         ({"color": "red"}, "color"),
         ({"points": 0}, "points"),
         ({"fact_fraction": 1.5}, "fact_fraction"),
-        ("large", "mapping"),
+        ("large", "settings must be"),
     ],
 )
 def test_settings_are_checked_before_anything_is_computed(monkeypatch, settings, complaint):
