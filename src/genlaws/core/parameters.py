@@ -140,7 +140,10 @@ def is_of_type(kind: Any, value: Any) -> bool:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union; all that numpy makes an array of is one of them."""
+    """Return the types of a union; all that numpy makes an array of is one of them, without texts.
+
+    A parameter that also takes some texts names them as its words, or has a check of its own.
+    """
     if get_origin(kind) is Annotated:
         return members(get_args(kind)[0])
     if kind == ArrayLike:
@@ -149,7 +152,7 @@ def members(kind: Any) -> tuple[Any, ...]:
         return (kind,)
     parts, arrays = get_args(kind), get_args(ArrayLike)
     if set(arrays) <= set(parts):
-        parts = (np.ndarray, *(part for part in parts if part is str or part not in arrays))
+        parts = (np.ndarray, *(part for part in parts if part not in arrays))
     return tuple(one for part in parts for one in members(part))
 
 

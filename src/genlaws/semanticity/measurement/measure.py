@@ -47,7 +47,7 @@ def measure(
     *,
     inputs: Any = None,
     distances: ArrayLike | None = None,
-    positions: ArrayLike | None = None,
+    positions: Any = None,
     metric: Metric = None,
     period: Period = None,
     similarity: Comparison = "cosine",
