@@ -15,7 +15,7 @@ from genlaws.cli import run
 from project_paths import ROOT
 
 DOCS = ROOT / "docs"
-EXAMPLE = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.S)
+EXAMPLE = re.compile(r"```python\n((?:(?!```).)*)```\n+```text\n(.*?)```", re.S)  # code with what it prints
 NUMBER = re.compile(r"-?\d+\.?\d*")
 # Errors are shares of wrong signs: on another machine rounding may turn a few of a thousand around. Networks trained
 # there end as close to these.
