@@ -130,8 +130,15 @@ def of_type(kind: Any, name: str, value: Any, hint: str = "") -> Any:
     """Return a value that is of an annotated type; InputError says what it must be."""
     if not is_of_type(kind, value):
         words = " or ".join(dict.fromkeys(_word_for(part) for part in members(kind)))
-        raise InputError(f"{name} must be {words}; got {repr(value)[:MAX_CHARACTERS_SHOWN]}. {hint}".rstrip())
+        raise InputError(f"{name} must be {words}; got {_shown(value)}. {hint}".rstrip())
     return value
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it: of an array its shape and type."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    return repr(value)[:MAX_CHARACTERS_SHOWN]
 
 
 def is_of_type(kind: Any, value: Any) -> bool:

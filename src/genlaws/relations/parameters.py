@@ -18,6 +18,7 @@ from genlaws.relations.inference.hypotheses import Hypotheses
 from genlaws.relations.repons.forces import UPDATES
 from genlaws.relations.repons.probability import SCALES
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
+from genlaws.relations.structure.knowledge_graph import ENTITY_CHOICES
 
 QUERY_STRATEGIES = ("best", "random")
 MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
@@ -68,7 +69,9 @@ TrainFractions = Annotated[ArrayLike, TRAIN_FRACTIONS]
 MaybeTrainFractions = Annotated[ArrayLike | None, TRAIN_FRACTIONS]
 TargetAccuracy = Annotated[float, TARGET_ACCURACY]
 CountMethod = Annotated[str, Parameter("How automorphisms are counted.", choices=COUNT_METHODS)]
-ENTITIES = Parameter("Elements of a file's relation: the entities it has used, or all of the file.")
+ENTITIES = Parameter(
+    "Elements of a file's relation: the entities it has used, or all of the file.", choices=ENTITY_CHOICES
+)
 Entities = Annotated[str, ENTITIES]
 KNOWN_CLASS = Parameter("What the learner knows; if left out, what the relation is.")
 KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
