@@ -6,21 +6,25 @@ import json as json_module
 import sys
 import threading
 import webbrowser
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from genlaws.cli.output import Json
+from genlaws.cli.questions import Json
 from genlaws.core.imports import require_installed
 
-Host = Annotated[str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")]
-Port = Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")]
-Browser = Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")]
 DEFAULT_PORT = 8765
 
 
-def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = True, json: Json = False) -> None:
-    """Serve the page until Ctrl-C."""
+def explore(*, host: str | None = None, port: int = DEFAULT_PORT, browser: bool = True, json: Json = False) -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    host : str, optional
+        Name or address to listen on; 127.0.0.1, only this machine, if left out.
+    port : int
+        Port to listen on; 0 for any free one.
+    browser : bool
+        Open the page in the browser.
+    """
     require_installed("plotly", "starlette", "uvicorn", "python_multipart")
     from genlaws.web.serving import LOCAL_HOST, is_loopback, serve
 
