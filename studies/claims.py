@@ -13,7 +13,7 @@ from pathlib import Path
 
 from genlaws.claims import run_claims
 from genlaws.claims.records import write_records
-from genlaws.cli.progress import ProgressBar
+from genlaws.cli.output import ProgressBar
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "genlaws" / "claims" / "bundled_records"
 

@@ -30,10 +30,9 @@ for command, (place, about) in COMMANDS.items():
 
 
 def show_whole_help(tokens: Sequence[str]) -> None:
-    """Let the help of a command be all that its docstring says of it; in the list of commands it is one sentence."""
+    """Let the help of a command be its whole docstring; in the list of commands it is one sentence."""
     words = [token for token in tokens if token not in app.help_flags]
     if len(words) < len(tokens):
         command = app.parse_commands(words)[1][-1]
         if command.default_command is not None:
-            about = inspect.getdoc(command.default_command) or ""
-            command.help = about.partition("\n\nParameters\n")[0]  # each is described with its option
+            command.help = inspect.getdoc(command.default_command)

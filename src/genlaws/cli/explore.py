@@ -6,25 +6,26 @@ import json as json_module
 import sys
 import threading
 import webbrowser
+from typing import Annotated
 
-from genlaws.cli.questions import Json
+from cyclopts import Parameter
+
+from genlaws.cli.output import Json
 from genlaws.core.imports import require_installed
 
 DEFAULT_PORT = 8765
 
 
-def explore(*, host: str | None = None, port: int = DEFAULT_PORT, browser: bool = True, json: Json = False) -> None:
-    """Serve the page until Ctrl-C.
-
-    Parameters
-    ----------
-    host : str, optional
-        Name or address to listen on; 127.0.0.1, only this machine, if left out.
-    port : int
-        Port to listen on; 0 for any free one.
-    browser : bool
-        Open the page in the browser.
-    """
+def explore(
+    *,
+    host: Annotated[
+        str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")
+    ] = None,
+    port: Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")] = DEFAULT_PORT,
+    browser: Annotated[bool, Parameter(help="Open the page in the browser.")] = True,
+    json: Json = False,
+) -> None:
+    """Serve the page until Ctrl-C."""
     require_installed("plotly", "starlette", "uvicorn", "python_multipart")
     from genlaws.web.serving import LOCAL_HOST, is_loopback, serve
 

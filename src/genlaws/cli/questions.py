@@ -19,7 +19,7 @@ import cyclopts
 import numpy as np
 
 from genlaws.cli.numbers import read_numbers
-from genlaws.cli.progress import ProgressBar
+from genlaws.cli.output import Json, ProgressBar
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.files import check_folder
 from genlaws.core.parameters import NO_CHOICES, Parameter, parameters_of
@@ -30,9 +30,6 @@ GRID_HELP = "Several as 2,4,10 or 0.1:100:30:log."
 COMBINATIONS = "Where several numbers are given the answer is a table over all combinations."
 OUT_HELP = "Folder to write the result to, or one page (.html)."
 JOBS_HELP = "Processes on this machine."
-Json = Annotated[
-    bool, cyclopts.Parameter(help="Print one JSON object and nothing else.", negative="", show_default=False)
-]
 RUNNING = "running"  # the parameter that shows progress; the command fills it
 DOCUMENTED = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)  # parameters and their description
 Adapter = Callable[..., dict[str, Any]]
@@ -80,28 +77,28 @@ def command_of(
     filled = {RUNNING, *(name for adapter in adapters for name in adapter.fills)}  # type: ignore[attr-defined]
     own = [name for name in parameters if name not in filled]
     saved = _default_out(question)
-    has_jobs = resumes or parallel
-    shared = _shared_options(saved, has_jobs)
+    shared = _shared_options(saved, jobs=resumes or parallel)
     options = {name: one for adapter in adapters for name, one in _options_of(adapter).items() if name not in shared}
     options |= {name: _option(parameters[name], described.get(name)) for name in own}
 
     def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the question for the options given; those left out have their default."""
         every = {name: one.default for name, one in options.items()} | dict(given)
-        values = {name: _value(name, every[name], described.get(name)) for name in own}
-        for name in own:  # before an adapter loads a model
-            if name in described:
+        values = {}
+        for name in own:
+            values[name] = _value(name, every[name], described.get(name))
+            if name in described:  # checked before an adapter loads a model
                 described[name].checked(name, values[name])
         for adapter in adapters:
             values |= _call(adapter, every)
-        return combined({name: values[name] for name in parameters if name in values}, described)
+        return _combined({name: values[name] for name in parameters if name in values}, described)
 
     def command(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
         json = given.get("json", False)
         out = given.get("out")
-        jobs = given.get("jobs", 1) if has_jobs else 1
-        check_out(out or saved)
+        jobs = given.get("jobs", 1) if "jobs" in shared else 1  # else an adapter may have such an option
+        _check_out(out or saved)
         values = arguments(given)
         cells = out / "cells" if resumes and out is not None and not is_page(out) else None
         with ExitStack() as stack:
@@ -111,7 +108,7 @@ def command_of(
                 found = question(**values)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_stopped(resumes, cells)) from None
-        show(found, json=json, out=out)
+        _show(found, json=json, out=out)
 
     signature = _signature(options | shared)
     command.__name__ = question.__name__
@@ -147,7 +144,7 @@ def _default_out(question: Callable[..., Result]) -> Path | None:
     return next((Path(place) for place in places if place), None)
 
 
-def _shared_options(saved: Path | None, jobs: bool) -> dict[str, inspect.Parameter]:
+def _shared_options(saved: Path | None, *, jobs: bool) -> dict[str, inspect.Parameter]:
     """Return the options that every command has, and that of one with jobs."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     out = inspect.Parameter("out", keyword, default=None, annotation=Path | None)
@@ -227,7 +224,7 @@ def _value(name: str, given: Any, described: Parameter | None) -> Any:
     return read_numbers(name, given) if number else given
 
 
-def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict[str, Any]:
+def _combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return every combination of the values that may be several, numbers or kernels, as flat arrays."""
     grids = {
         name: value
@@ -238,7 +235,7 @@ def combined(values: dict[str, Any], described: Mapping[str, Parameter]) -> dict
     return values | {name: value[place.ravel()] for (name, value), place in zip(grids.items(), places, strict=True)}
 
 
-def check_out(out: Path | None) -> None:
+def _check_out(out: Path | None) -> None:
     """Raise if results cannot be written there; a page needs no folder of its own."""
     if out is not None and is_page(out):
         check_folder("out", out.parent)
@@ -257,7 +254,7 @@ def _stopped(resumes: bool, cells: Path | None) -> str:
     return "Stopped. Finished parts are stored; run the same command to continue."
 
 
-def show(result: Result, *, json: bool, out: Path | None) -> None:
+def _show(result: Result, *, json: bool, out: Path | None) -> None:
     """Print the summary, or one JSON object, and save the result; a question without answer raises."""
     place = out or result.default_out
     files = result.save(place) if place else []

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.progress import TaskID, TextColumn
 
-from genlaws.cli.progress import bar_on_stderr
+from genlaws.cli.output import bar_on_stderr
 from genlaws.cli.questions import command_of, fills
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running

@@ -1,15 +1,19 @@
-"""The progress bar of commands, on standard error."""
+"""What every command has: the option ``--json``, and a progress bar on standard error."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
+
+Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else.", negative="", show_default=False)]
 
 
 def bar_on_stderr(*columns: TextColumn, quiet: bool = False) -> Progress:
