@@ -211,3 +211,18 @@ def test_a_result_without_a_question_has_no_inputs():
     assert example().to_dict()["question"] == ""
     assert Found.from_dict(example().to_dict()).call is None
     assert Call("a.b", {}).function == "a.b"
+
+
+def test_meanings_are_below_each_other_but_for_those_of_long_values():
+    rows = [
+        Row("a", "0.5", "small"),
+        Row("long name", "0.25"),
+        Row("b", "12.5 to 13", "large"),
+        Row("c", "x" * 41, "long"),
+    ]
+    assert str(Summary(rows)).split("\n") == [
+        "a          0.5         small",
+        "long name  0.25",
+        "b          12.5 to 13  large",
+        f"c          {'x' * 41}  long",
+    ]

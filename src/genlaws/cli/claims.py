@@ -15,22 +15,32 @@ app = App(
     help_format="plaintext",
 )
 
-Id = Annotated[str, Parameter(help="Such as semanticity.theorem-1; genlaws claims list names them all.")]
-Ids = Annotated[tuple[str, ...], Parameter(help="Claims, papers, or all.", negative="", show_default=False)]
-Size = Annotated[
-    bool, Parameter(name="--quick", negative="--full", help="Take seconds for each claim, or up to two minutes.")
-]
-
 
 @fills("claim")
-def named_claim(claim: Id, /) -> dict[str, Any]:
-    """Return the claim named."""
+def named_claim(claim: str, /) -> dict[str, Any]:
+    """Return the claim named.
+
+    Parameters
+    ----------
+    claim : str
+        Such as semanticity.theorem-1; genlaws claims list names them all.
+    """
     return {"claim": claim}
 
 
 @fills("claims", "quick")
-def named_claims(claims: Ids = (), /, *, quick: Size = True) -> dict[str, Any]:
-    """Return the claims named, and how large the checks are."""
+def named_claims(
+    claims: tuple[str, ...] = (), /, *, quick: Annotated[bool, Parameter(negative="--full")] = True
+) -> dict[str, Any]:
+    """Return the claims named, and how large the checks are.
+
+    Parameters
+    ----------
+    claims : str, ...
+        Claims, papers, or all.
+    quick : bool
+        Take seconds for each claim, or up to two minutes.
+    """
     return {"claims": claims, "quick": quick}
 
 

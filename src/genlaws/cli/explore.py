@@ -13,13 +13,18 @@ from cyclopts import Parameter
 from genlaws.cli.output import Json
 from genlaws.core.imports import require_installed
 
-Host = Annotated[str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")]
-Port = Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")]
-Browser = Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")]
 DEFAULT_PORT = 8765
 
 
-def explore(*, host: Host = None, port: Port = DEFAULT_PORT, browser: Browser = True, json: Json = False) -> None:
+def explore(
+    *,
+    host: Annotated[
+        str | None, Parameter(help="Name or address to listen on; 127.0.0.1, only this machine, if left out.")
+    ] = None,
+    port: Annotated[int, Parameter(help="Port to listen on; 0 for any free one.")] = DEFAULT_PORT,
+    browser: Annotated[bool, Parameter(help="Open the page in the browser.")] = True,
+    json: Json = False,
+) -> None:
     """Serve the page until Ctrl-C."""
     require_installed("plotly", "starlette", "uvicorn", "python_multipart")
     from genlaws.web.serving import LOCAL_HOST, is_loopback, serve

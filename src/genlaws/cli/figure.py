@@ -13,19 +13,23 @@ from genlaws.core.running import Running
 from genlaws.figures import DrawnFigures, FigureList, draw_figures, list_figures
 from genlaws.figures.drawing import Bundled, FigureNames, FigureSettings
 
-Names = Annotated[
-    tuple[str, ...],
-    Parameter(help="Figures such as rules-facts.3; without any, all are listed.", negative="", show_default=False),
-]
-Changes = Annotated[
-    tuple[str, ...],
-    Parameter(name="--set", help="Change a setting: --set fact_fraction=0.1", negative="", show_default=False),
-]
-
 
 @fills("figures", "settings")
-def named_figures(figures: Names = (), /, *, settings: Changes = ()) -> dict[str, Any]:
-    """Return the names of figures, and the settings that differ from the printed figure."""
+def named_figures(
+    figures: tuple[str, ...] = (),
+    /,
+    *,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)] = (),
+) -> dict[str, Any]:
+    """Return the names of figures, and the settings that differ from the printed figure.
+
+    Parameters
+    ----------
+    figures : str, ...
+        Figures such as rules-facts.3; without any, all are listed.
+    settings : str, ...
+        Change a setting: --set fact_fraction=0.1
+    """
     changes = [_read_change(text) for text in settings]
     names = [name for name, _ in changes]
     if twice := next((name for name in names if names.count(name) > 1), ""):

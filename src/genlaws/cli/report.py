@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 
 from genlaws.cli.questions import command_of, fills
 from genlaws.cli.relations.source import holds_matrix, read_relation
@@ -22,22 +21,6 @@ from genlaws.relations.structure.training_set import edge_rows
 from genlaws.report import UserData, whole_report
 from genlaws.report.user_data.embeddings import is_distance_matrix
 from genlaws.rules_facts import load_labeled
-
-Data = Annotated[
-    tuple[str, ...],
-    Parameter(
-        help="Files of yours: embeddings or distances (.npy, .csv, .tsv, .parquet), labeled data (.npz), a relation "
-        "(matrix or edges), texts for --model (.txt). A prefix such as relation:FILE names what a file holds.",
-        consume_multiple=True,
-        negative="",
-        show_default=False,
-    ),
-]
-Positions = Annotated[
-    Path | None,
-    Parameter(help="True positions of the stimuli of --data, one row each, or their matrix of distances, in a file."),
-]
-Texts = Annotated[Path | None, Parameter(help="Texts for --model, one per line.")]
 
 PREFIXES = ("embeddings", "distances", "labeled", "relation", "texts")
 # What a file of each suffix can hold.
@@ -162,9 +145,24 @@ def _kind_of_number_table(values: Any) -> tuple[str, str]:
 
 @fills("data", "texts")
 def user_files(
-    *, data: Data = (), positions: Positions = None, texts: Texts = None, model: str | None = None
+    *,
+    data: tuple[str, ...] = (),
+    positions: Path | None = None,
+    texts: Path | None = None,
+    model: str | None = None,
 ) -> dict[str, Any]:
-    """Return the user's files, and the texts for the model among them."""
+    """Return the user's files, and the texts for the model among them.
+
+    Parameters
+    ----------
+    data : str, ...
+        Files of yours: embeddings or distances (.npy, .csv, .tsv, .parquet), labeled data (.npz), a relation (matrix
+        or edges), texts for --model (.txt). A prefix such as relation:FILE names what a file holds.
+    positions : path, optional
+        True positions of the stimuli of --data, one row each, or their matrix of distances, in a file.
+    texts : path, optional
+        Texts for --model, one per line.
+    """
     found = [kind_and_path(one)[1] for one in data if is_texts(one)]
     lines = [*([] if texts is None else [texts]), *found]
     if len(lines) > 1:

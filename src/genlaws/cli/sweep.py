@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from rich.progress import TaskID, TextColumn
 
 from genlaws.cli.output import bar_on_stderr
-from genlaws.cli.questions import Jobs, command_of, fills
+from genlaws.cli.questions import command_of, fills
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
 from genlaws.sweeps import (
@@ -34,20 +34,6 @@ from genlaws.sweeps import (
 
 ABOUT_RUNS = "Results do not depend on --jobs or --scheduler. After a stop, the same command continues."
 LINE_INTERVAL_SECONDS = 5.0  # between two lines where there is no terminal
-
-Name = Annotated[str | None, Parameter(help="Experiment; genlaws sweep list shows them. Left out with --resume.")]
-AxisText = Annotated[
-    list[str],
-    Parameter(name="--axis", help="field=start:stop:count[:log] or field=a,b,c; may be given several times."),
-]
-SetText = Annotated[list[str], Parameter(name="--set", help="field=value for all cells; may be given several times.")]
-Repeats = Annotated[int | None, Parameter(help="Runs of each setting, each with its own seed; 1 if left out.")]
-Seed = Annotated[int | None, Parameter(help="Seed of the whole sweep; 0 if left out.")]
-Resume = Annotated[bool, Parameter(negative="", help="Continue the sweep in the folder, as it was started.")]
-Scheduler = Annotated[
-    str | None,
-    Parameter(help="A dask scheduler such as tcp://10.0.0.1:8786, or local for one started here."),
-]
 
 
 class SweepDisplay:
@@ -122,19 +108,35 @@ class SweepDisplay:
 
 @fills("sweep")
 def sweep_options(
-    name: Name = None,
+    name: str | None = None,
     /,
     *,
     folder: str,
-    axis: AxisText = [],  # noqa: B006 - read only
-    set_: SetText = [],  # noqa: B006 - read only
-    repeats: Repeats = None,
-    seed: Seed = None,
-    resume: Resume = False,
+    axis: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
+    settings: Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)] = (),
+    repeats: int | None = None,
+    seed: int | None = None,
+    resume: bool = False,
 ) -> dict[str, Any]:
-    """Return the sweep of an experiment, or with --resume that of the folder."""
+    """Return the sweep of an experiment, or with --resume that of the folder.
+
+    Parameters
+    ----------
+    name : str, optional
+        Experiment; genlaws sweep list shows them. Left out with --resume.
+    axis : str, ...
+        field=start:stop:count[:log] or field=a,b,c; may be given several times.
+    settings : str, ...
+        field=value for all cells; may be given several times.
+    repeats : int, optional
+        Runs of each setting, each with its own seed; 1 if left out.
+    seed : int, optional
+        Seed of the whole sweep; 0 if left out.
+    resume : bool
+        Continue the sweep in the folder, as it was started.
+    """
     if resume:
-        if axis or set_ or repeats is not None or seed is not None:
+        if axis or settings or repeats is not None or seed is not None:
             raise InputError(
                 "--resume takes the axes and settings from the folder; leave --axis, --set, --repeats and --seed out."
             )
@@ -144,7 +146,7 @@ def sweep_options(
             "Name an experiment (genlaws sweep list), or add --resume to continue the sweep in the folder."
         )
     chosen: dict[str, Any] = {}
-    for text in set_:
+    for text in settings:
         one = read_axis(text)
         if len(one.values) != 1:
             raise InputError(f"--set gives one value to a field; got {text!r}. Use --axis for several.")
@@ -165,24 +167,42 @@ def _resumed_sweep(name: str | None, folder: str) -> Sweep:
 
 
 @fills("engine")
-def engine_options(*, jobs: Jobs = 1, scheduler: Scheduler = None) -> dict[str, Any]:
-    """Return where the cells are computed."""
+def engine_options(*, jobs: int = 1, scheduler: str | None = None) -> dict[str, Any]:
+    """Return where the cells are computed.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes on this machine.
+    scheduler : str, optional
+        A dask scheduler such as tcp://10.0.0.1:8786, or local for one started here.
+    """
     if scheduler is not None:
         return {"engine": DaskCluster(None if scheduler == "local" else scheduler, jobs)}
     return {"engine": InProcess() if jobs == 1 else Processes(jobs)}
 
 
 @fills("folder")
-def stored_folder(folder: Annotated[str, Parameter(help="Folder of the sweep.")], /) -> dict[str, Any]:
-    """Return the folder of a sweep, which is given by place."""
+def stored_folder(folder: str, /) -> dict[str, Any]:
+    """Return the folder of a sweep, which is given by place.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the sweep.
+    """
     return {"folder": folder}
 
 
 @fills("name")
-def chosen_experiment(
-    name: Annotated[str | None, Parameter(help="Experiment to describe with its settings; all if left out.")] = None, /
-) -> dict[str, Any]:
-    """Return the name of an experiment, which is given by place."""
+def chosen_experiment(name: str | None = None, /) -> dict[str, Any]:
+    """Return the name of an experiment, which is given by place.
+
+    Parameters
+    ----------
+    name : str, optional
+        Experiment to describe with its settings; all if left out.
+    """
     return {"name": name}
 
 

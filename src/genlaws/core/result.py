@@ -35,6 +35,7 @@ PICTURE_KINDS, PICTURE_DPI = ("png", "pdf"), 300
 DRAWN_IN = "genlaws.render.style:pictures_in_style"
 PAGE_SUFFIXES = (".html", ".htm")
 LINE_WIDTH, MAX_ROWS_SHOWN = 120, 60  # of printed sentences and of a printed table
+MAX_VALUE_WIDTH = 40  # of values whose meanings are aligned; after a longer one its meaning follows at once
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_RECORDED_NUMBERS = 10_000  # of an array that is recorded whole; a larger one is recorded by its fingerprint
 HASHED_AT_ONCE = 2**20  # numbers
@@ -80,7 +81,9 @@ class Summary:
 
     def __str__(self) -> str:
         width = max((len(row.label) for row in self.rows), default=0)
-        rows = [f"{row.label:<{width}}  {row.value}{f'  {row.meaning}' if row.meaning else ''}" for row in self.rows]
+        widths = [len(row.value) for row in self.rows if row.meaning]
+        value_width = max((one for one in widths if one <= MAX_VALUE_WIDTH), default=0)
+        rows = [f"{row.label:<{width}}  {row.value:<{value_width}}  {row.meaning}".rstrip() for row in self.rows]
         table = [self.table] if self.table else []
         first = [*self.headline, *[""] * bool(self.headline), *table, *[""] * bool(table and rows)]
         sentences = [line for sentence in (*self.sentences, *self.warnings) for line in sentence.split("\n")]
@@ -210,9 +213,14 @@ class Result:
         If `out` ends in ``.html``, only the page is written.
         """
         path = Path(out)
-        if path.suffix.lower() in PAGE_SUFFIXES:
+        if is_page(path):
             return write_contents(path.parent, {path.name: self.page()})
         return write_contents(path, self.files())
+
+
+def is_page(path: Path) -> bool:
+    """Return whether results are saved there as one page; otherwise the path is a folder."""
+    return path.suffix.lower() in PAGE_SUFFIXES
 
 
 def _shown(part: Any) -> str:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from genlaws import relations
 from genlaws.cli.questions import command_of, fills
 from genlaws.cli.relations.source import one_relation
 from genlaws.core.errors import InputError
 
-Rates = Annotated[
-    str | None,
-    Parameter(help="Lowest and highest as 1e-4:1e-1. If left out, what suits the optimizer.", show_default=False),
-]
-
 
 @fills("decoder_rates", "encoder_rates")
-def rate_options(decoder_rates: Rates = None, encoder_rates: Rates = None) -> dict[str, Any]:
-    """Return the ends of the rates."""
+def rate_options(decoder_rates: str | None = None, encoder_rates: str | None = None) -> dict[str, Any]:
+    """Return the ends of the rates.
+
+    Parameters
+    ----------
+    decoder_rates, encoder_rates : str, optional
+        Lowest and highest as 1e-4:1e-1. If left out, what suits the optimizer.
+    """
     given = {"decoder_rates": decoder_rates, "encoder_rates": encoder_rates}
     return {name: None if text is None else _read_ends(name, text) for name, text in given.items()}
 

@@ -5,19 +5,20 @@ A relation is the name of a family, a 0/1 matrix, or a file of edges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from genlaws.cli.questions import fills
+from genlaws.cli.questions import Adapter, fills
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.tables import is_number, read_lines, read_table
 from genlaws.relations.inference.equivalences import PRIORS
 from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of, named_hypotheses
-from genlaws.relations.parameters import ENTITIES
+from genlaws.relations.parameters import Entities
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.knowledge_graph import ENTITY_CHOICES, KnowledgeGraph, read_knowledge_graph
 from genlaws.relations.structure.relation import Relation
@@ -36,22 +37,12 @@ Source = Annotated[
 ]
 Elements = Annotated[int | None, Parameter(help="Elements of a named relation; 30 if left out.")]
 RelationName = Annotated[str | None, Parameter(help="Which relation of a knowledge-graph file.")]
-Entities = Annotated[str, Parameter(help=ENTITIES.help)]
-OptionalSource = Annotated[
-    str | None,
-    Parameter(
-        help="A name such as mod3, less-than or bipartite-15-15; a 0/1 matrix (.npy, .npz, .csv, .tsv, .parquet); or a "
-        "file of edges. Left out with --train.",
-        show_default=False,
-    ),
-]
 KnownClass = Annotated[
     str | None,
     Parameter(
         name="--class",
         help="What the learner knows: equivalence-K, bipartite, total-order, reflexive-total-order, generic, "
         "symmetric, antisymmetric, reflexive or tournament. If left out, what the relation is.",
-        show_default=False,
     ),
 ]
 Prior = Annotated[
@@ -61,13 +52,6 @@ Prior = Annotated[
         "classes alike)."
     ),
 ]
-Train = Annotated[
-    Path | None, Parameter(help="File with the known entries: first, second, value (0 or 1); instead of a relation.")
-]
-Names = Annotated[Path | None, Parameter(help="With --train: file with the name of every element, one a line.")]
-Depth = Annotated[int, Parameter(help="Hidden layers of the decoder.")]
-Optimizer = Annotated[str, Parameter(help="adam, adamw or sgd.")]
-BatchSize = Annotated[int | None, Parameter(help="Entries in a step; the whole training set if left out.")]
 
 
 def read_source(source: str, elements: int | None, relation: str | None, entities: str) -> Relation | KnowledgeGraph:
@@ -148,12 +132,20 @@ def _is_matrix(path: Path) -> bool:
     return not bad
 
 
-@fills("relation")
-def one_relation(
-    source: Source, /, *, elements: Elements = None, relation: RelationName = None, entities: Entities = "used"
-) -> dict[str, Any]:
-    """Return the one relation that the options name."""
-    return {"relation": read_relation(source, elements, relation, entities)}
+def _source_options(filled: str, read: Callable[..., Relation | KnowledgeGraph]) -> Adapter:
+    """Return the adapter that gives a parameter what is read from the options."""
+
+    @fills(filled)
+    def options(
+        source: Source, /, *, elements: Elements = None, relation: RelationName = None, entities: Entities = "used"
+    ) -> dict[str, Any]:
+        return {filled: read(source, elements, relation, entities)}
+
+    return options
+
+
+one_relation = _source_options("relation", read_relation)
+any_source = _source_options("source", read_source)
 
 
 @fills("relation", "hypotheses")
@@ -174,17 +166,28 @@ def known_relation(
 
 @fills("source", "hypotheses")
 def known_entries(
-    source: OptionalSource = None,
+    source: str | None = None,
     /,
     *,
-    train: Train = None,
-    names: Names = None,
+    train: Path | None = None,
+    names: Path | None = None,
     elements: Elements = None,
     relation: RelationName = None,
     known_class: KnownClass = None,
     prior: Prior = "elements",
 ) -> dict[str, Any]:
-    """Return a relation or a file of known entries, and what the learner knows of it."""
+    """Return a relation or a file of known entries, and what the learner knows of it.
+
+    Parameters
+    ----------
+    source : str, optional
+        A name such as mod3, less-than or bipartite-15-15; a 0/1 matrix (.npy, .npz, .csv, .tsv, .parquet); or a file
+        of edges. Left out with --train.
+    train : path, optional
+        File with the known entries: first, second, value (0 or 1); instead of a relation.
+    names : path, optional
+        With --train: file with the name of every element, one a line.
+    """
     one_of("prior", prior, PRIORS)
     if (source is None) == (train is None):
         raise InputError("Give a relation (such as mod3 or a file) or --train with a file of known entries, not both.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from genlaws import relations
-from genlaws.cli.questions import command_of, fills
-from genlaws.cli.relations.source import Elements, RelationName, Source, known_entries, known_relation, read_source
+from genlaws.cli.questions import command_of
+from genlaws.cli.relations.source import any_source, known_entries, known_relation
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
 from genlaws.core.running import Running
@@ -36,16 +36,6 @@ from genlaws.relations.parameters import (
     Seed,
 )
 
-Curve = Annotated[bool, Parameter("Query entries one after another.")]
-
-
-@fills("source")
-def described_source(
-    source: Source, /, *, elements: Elements = None, relation: RelationName = None, entities: str = "used"
-) -> dict[str, Any]:
-    """Return the relation, or the file of several."""
-    return {"source": read_source(source, elements, relation, entities)}
-
 
 def describe_source(
     source: Relation | KnowledgeGraph, *, entities: Entities = "used", method: CountMethod = "auto"
@@ -59,7 +49,7 @@ def describe_source(
     return relations.describe_graph(source, entities=entities, method=method)
 
 
-describe = command_of(describe_source, described_source)
+describe = command_of(describe_source, any_source)
 
 
 def bound_of_entries(
@@ -105,7 +95,7 @@ def next_query(
     *,
     hypotheses: GivenClass,
     train_fraction: DrawnFraction = None,
-    curve: Curve = False,
+    curve: Annotated[bool, Parameter("Query entries one after another.")] = False,
     queries: Queries = None,
     repeats: QueryRepeats = DEFAULT_QUERY_REPEATS,
     method: BoundMethod = "auto",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from genlaws import rules_facts
 from genlaws.cli.numbers import read_numbers
@@ -15,14 +13,21 @@ from genlaws.rules_facts import Kernel
 
 @fills("kernel")
 def kernel_options(
-    kernel: Annotated[str | None, Parameter(help="NAME[:parameter], such as relu or gaussian:0.5.")] = None,
-    kernel_angle: Annotated[
-        str | None, Parameter(help="Kernel angle in radians, from 0 (memorizer) to π/2 (linear).")
-    ] = None,
-    mu_1: Annotated[str | None, Parameter(help="Size of the linear part of the kernel; needs --mu-star.")] = None,
-    mu_star: Annotated[str | None, Parameter(help="Size of the non-linear part of the kernel; needs --mu-1.")] = None,
+    kernel: str | None = None, kernel_angle: str | None = None, mu_1: str | None = None, mu_star: str | None = None
 ) -> dict[str, Any]:
-    """Return the kernel the options name, None if they name none; naming it in two ways is refused."""
+    """Return the kernel the options name, None if they name none; naming it in two ways is refused.
+
+    Parameters
+    ----------
+    kernel : str, optional
+        NAME[:parameter], such as relu or gaussian:0.5.
+    kernel_angle : str, optional
+        Kernel angle in radians, from 0 (memorizer) to π/2 (linear).
+    mu_1 : str, optional
+        Size of the linear part of the kernel; needs --mu-star.
+    mu_star : str, optional
+        Size of the non-linear part of the kernel; needs --mu-1.
+    """
     ways = [way for way in (kernel, kernel_angle, mu_1 if mu_1 is not None else mu_star) if way is not None]
     if len(ways) > 1:
         raise InputError("kernel must be given in one way only: --kernel, or --kernel-angle, or --mu-1 with --mu-star.")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 
 from genlaws import semanticity
 from genlaws.cli.numbers import read_item_counts
@@ -17,42 +16,25 @@ from genlaws.semanticity.measurement.metrics import tree_distances
 from genlaws.semanticity.parameters import METRIC
 
 TREE_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
-TABLE_FORMAT = (
-    "CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted, option "
-    "(the name of the answer), place (in the list) and score (its probability). Wide, one row per trial: distance_1, "
-    "distance_2, ... (or probe and item_1, ...), chosen (the number from 1, or the name, of an option) and, if wanted, "
-    "option_1, ... and score_1, ...; nothing, or the word unparsed, for an answer that could not be read."
-)
-
-Embeddings = Annotated[
-    Path,
-    Parameter(
-        help="One row per stimulus (.npy, .npz, .csv, .tsv or .parquet, also with names of columns and rows), or a "
-        "matrix of similarities."
-    ),
-]
-Positions = Annotated[
-    Path,
-    Parameter(
-        help="True places, one row per stimulus, in a file of the same kinds; a matrix of distances with --metric "
-        "precomputed; with --metric tree a tree in Newick format (.nwk) or columns of group labels, coarse to fine."
-    ),
-]
-MetricName = Annotated[str, Parameter(help=METRIC.help)]
-Labels = Annotated[Path | None, Parameter(help="Names of the tree's leaves in the order of the stimuli, one per line.")]
-Items = Annotated[str | None, Parameter(help="Numbers of items; if left out, those of 2,3,5,10 that the set allows.")]
-
-
-TrialsFile = Annotated[Path, Parameter(help=TABLE_FORMAT)]
-TrialsMetric = Annotated[str, Parameter(help="How probe and item become a distance: absolute or circle.")]
-Period = Annotated[float | None, Parameter(help="Circumference, for --metric circle; 360 for a hue.")]
 
 
 @fills("representation", "inputs", "distances", "positions", "metric", "name", "note")
 def given_files(
-    embeddings: Embeddings, /, *, positions: Positions, metric: MetricName, labels: Labels = None
+    embeddings: Path, /, *, positions: Path, metric: Annotated[str, METRIC], labels: Path | None = None
 ) -> dict[str, Any]:
-    """Return the rows of both files, and what was read as names."""
+    """Return the rows of both files, and what was read as names.
+
+    Parameters
+    ----------
+    embeddings : path
+        One row per stimulus (.npy, .npz, .csv, .tsv or .parquet, also with names of columns and rows), or a matrix of
+        similarities.
+    positions : path
+        True places, one row per stimulus, in a file of the same kinds; a matrix of distances with --metric
+        precomputed; with --metric tree a tree in Newick format (.nwk) or columns of group labels, coarse to fine.
+    labels : path, optional
+        Names of the tree's leaves in the order of the stimuli, one per line.
+    """
     table = read_table("embeddings", embeddings)
     truth, names = _truth(positions, metric, labels, len(table.values))
     note = " ".join(one for one in (table.names_message(embeddings.name), names) if one)
@@ -60,8 +42,14 @@ def given_files(
 
 
 @fills("items")
-def item_options(*, items: Items = None) -> dict[str, Any]:
-    """Return the numbers of items."""
+def item_options(*, items: str | None = None) -> dict[str, Any]:
+    """Return the numbers of items.
+
+    Parameters
+    ----------
+    items : str, optional
+        Numbers of items; if left out, those of 2,3,5,10 that the set allows.
+    """
     return {"items": None if items is None else read_item_counts(items)}
 
 
@@ -99,10 +87,22 @@ measure = command_of(
 
 
 @fills("trials")
-def recorded_trials(
-    trials: TrialsFile, /, *, metric: TrialsMetric = "absolute", period: Period = None
-) -> dict[str, Any]:
-    """Return the trials of a file."""
+def recorded_trials(trials: Path, /, *, metric: str = "absolute", period: float | None = None) -> dict[str, Any]:
+    """Return the trials of a file.
+
+    Parameters
+    ----------
+    trials : path
+        CSV file. Long, one row per option: trial, distance (or probe and item), chosen (1 or 0) and, if wanted,
+        option (the name of the answer), place (in the list) and score (its probability). Wide, one row per trial:
+        distance_1, distance_2, ... (or probe and item_1, ...), chosen (the number from 1, or the name, of an option)
+        and, if wanted, option_1, ... and score_1, ...; nothing, or the word unparsed, for an answer that could not be
+        read.
+    metric : str
+        How probe and item become a distance: absolute or circle.
+    period : float, optional
+        Circumference, for --metric circle; 360 for a hue.
+    """
     return {"trials": semanticity.read_trials(trials, metric=metric, period=period)}
 
 

@@ -15,7 +15,7 @@ from genlaws import probes
 from genlaws.cli.numbers import read_item_counts
 from genlaws.cli.questions import command_of, fills
 from genlaws.core.errors import InputError
-from genlaws.core.result import PAGE_SUFFIXES
+from genlaws.core.result import is_page
 from genlaws.core.running import Running
 from genlaws.models.interface import MODES
 from genlaws.models.server import DEFAULT_KEY_VARIABLE, ServerModel
@@ -46,57 +46,34 @@ from genlaws.probes.parameters import (
     Trials,
 )
 
-LOCAL, SERVER = Group("A model on this machine"), Group("A model behind a server")
+LOCAL = Parameter(group=Group("A model on this machine"))
+SERVER = Parameter(group=Group("A model behind a server"))
 STIMULI_OF_TASKS = {"colors": "hues", "shapes": "marks", "squares": "marks"}  # of each task, for an encoder
 REPLIES_FILE = "answers.jsonl"
 
-Model = Annotated[
-    str,
-    Parameter(
-        help="A Hugging Face id on this machine, a folder, a .gguf file, smollm2 or minilm (packages), or with "
-        "--server the name of a model there."
-    ),
-]
-ItemList = Annotated[
-    str | None, Parameter(help="Numbers of items, such as 2,4,8,16; if left out, those the task allows.")
-]
-Temperature = Annotated[float, Parameter(help="Of text replies; 0 is greedy.")]
-Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1 or mps.", group=LOCAL)]
-Dtype = Annotated[str, Parameter(help="float32, bfloat16 or float16.", group=LOCAL)]
-Download = Annotated[bool, Parameter(negative="", help="Let a Hugging Face id be downloaded.", group=LOCAL)]
-Server = Annotated[
-    str | None,
-    Parameter(
-        help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1; MODEL is its name there.",
-        group=SERVER,
-    ),
-]
-KeyVariable = Annotated[
-    str, Parameter(help="Environment variable that holds the key; the key itself is never stored.", group=SERVER)
-]
-Concurrency = Annotated[int, Parameter(help="Number of simultaneous requests.", group=SERVER)]
-Timeout = Annotated[float, Parameter(help="Seconds a server may be silent.", group=SERVER)]
-Retries = Annotated[
-    int,
-    Parameter(
-        help="How often each request is tried again, after a wait that doubles or that the server requests.",
-        group=SERVER,
-    ),
-]
-Label = Annotated[str, Parameter(help="Name of the server in stored replies; its address if left out.", group=SERVER)]
-SavePictures = Annotated[bool, Parameter(negative="", help="Write the pictures of the prompts to --out.")]
-
 
 @fills("items")
-def item_options(items: ItemList = None) -> dict[str, Any]:
-    """Return the numbers of items."""
+def item_options(items: str | None = None) -> dict[str, Any]:
+    """Return the numbers of items.
+
+    Parameters
+    ----------
+    items : str, optional
+        Numbers of items, such as 2,4,8,16; if left out, those the task allows.
+    """
     return {"items": None if items is None else read_item_counts(items)}
 
 
 @fills("store", "picture_folder")
-def folder_options(*, save_pictures: SavePictures = False, out: Path | None = None) -> dict[str, Any]:
-    """Return where replies are stored, and where the pictures of prompts go."""
-    folder = None if out is None or out.suffix.lower() in PAGE_SUFFIXES else out
+def folder_options(*, save_pictures: bool = False, out: Path | None = None) -> dict[str, Any]:
+    """Return where replies are stored, and where the pictures of prompts go.
+
+    Parameters
+    ----------
+    save_pictures : bool
+        Write the pictures of the prompts to --out.
+    """
+    folder = None if out is None or is_page(out) else out
     if save_pictures and folder is None:
         raise InputError("save_pictures needs --out, the folder for the pictures.")
     return {
@@ -107,24 +84,51 @@ def folder_options(*, save_pictures: SavePictures = False, out: Path | None = No
 
 @fills("model")
 def model_options(
-    model: Model,
+    model: str,
     /,
     *,
-    temperature: Temperature = 0.0,
+    temperature: float = 0.0,
     max_tokens: int = 16,
-    device: Device = "cpu",
-    dtype: Dtype = "float32",
+    device: Annotated[str, LOCAL] = "cpu",
+    dtype: Annotated[str, LOCAL] = "float32",
     batch_size: int = 16,
-    download: Download = False,
-    server: Server = None,
-    key_variable: KeyVariable = DEFAULT_KEY_VARIABLE,
-    concurrency: Concurrency = 4,
-    timeout: Timeout = 60.0,
-    retries: Retries = 4,
-    label: Label = "",
+    download: Annotated[bool, LOCAL] = False,
+    server: Annotated[str | None, SERVER] = None,
+    key_variable: Annotated[str, SERVER] = DEFAULT_KEY_VARIABLE,
+    concurrency: Annotated[int, SERVER] = 4,
+    timeout: Annotated[float, SERVER] = 60.0,
+    retries: Annotated[int, SERVER] = 4,
+    label: Annotated[str, SERVER] = "",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return a model on this machine, loaded later, or one behind a server; a missing key raises."""
+    """Return a model on this machine, loaded later, or one behind a server; a missing key raises.
+
+    Parameters
+    ----------
+    model : str
+        A Hugging Face id on this machine, a folder, a .gguf file, smollm2 or minilm (packages), or with --server the
+        name of a model there.
+    temperature : float
+        Of text replies; 0 is greedy.
+    device : str
+        cpu, cuda, cuda:1 or mps.
+    dtype : str
+        float32, bfloat16 or float16.
+    download : bool
+        Let a Hugging Face id be downloaded.
+    server : str, optional
+        Address of an OpenAI-compatible server, such as http://localhost:8000/v1; MODEL is its name there.
+    key_variable : str
+        Environment variable that holds the key; the key itself is never stored.
+    concurrency : int
+        Number of simultaneous requests.
+    timeout : float
+        Seconds a server may be silent.
+    retries : int
+        How often each request is tried again, after a wait that doubles or that the server requests.
+    label : str
+        Name of the server in stored replies; its address if left out.
+    """
     if server is None:
         return {"model": LocalModel(model, device, dtype, batch_size, download, temperature, max_tokens, seed)}
     behind = ServerModel(
