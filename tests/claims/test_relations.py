@@ -10,8 +10,7 @@ import pytest
 from genlaws import relations as rel
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS
-from genlaws.claims.ledger import read_claims
-from genlaws.claims.records import bundled_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries, read_claims
 from genlaws.claims.relations import bound, learning
 from genlaws.claims.relations import bound as procedure
 from genlaws.claims.relations import collisions as collision
