@@ -76,12 +76,7 @@ class ListedClaim:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimList(Result):
-    """Claims with the verdicts of the bundled runs.
-
-    Attributes
-    ----------
-    claims : tuple of ListedClaim
-    """
+    """Claims with the verdicts of the bundled runs."""
 
     claims: tuple[ListedClaim, ...]
 

@@ -95,12 +95,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnFigures(Result):
-    """Figures of the papers, each with its table.
-
-    Attributes
-    ----------
-    figures : tuple of DrawnFigure
-    """
+    """Figures of the papers, each with its table."""
 
     default_out: ClassVar[str] = "out/figures"
     figures: tuple[DrawnFigure, ...]
@@ -136,12 +131,7 @@ class DrawnFigures(Result):
 
 @dataclass(frozen=True)
 class ListedFigure:
-    """One figure of a list.
-
-    Attributes
-    ----------
-    id, title, citation : str
-    """
+    """One figure of a list."""
 
     id: str
     title: str
@@ -150,12 +140,7 @@ class ListedFigure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FigureList(Result):
-    """The figures of the papers.
-
-    Attributes
-    ----------
-    figures : tuple of ListedFigure
-    """
+    """The figures of the papers."""
 
     figures: tuple[ListedFigure, ...]
 

@@ -235,10 +235,6 @@ def phase_diagram(
     running : Running, optional
         Its steps are the networks. It may have jobs, and a folder in which finished networks are stored.
 
-    Returns
-    -------
-    PhaseDiagram
-
     Notes
     -----
     A network fits or generalizes when its accuracy on training or test entries exceeds 0.9. Where always giving the

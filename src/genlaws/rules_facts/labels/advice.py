@@ -299,10 +299,6 @@ def advise(
         What the data are called.
     running : Running, optional
         Its steps are the kernels.
-
-    Returns
-    -------
-    Advice
     """
     x, y, flags = _read_samples(inputs, labels, is_fact)
     one_of("family", family, PARAMETER_RANGES)
