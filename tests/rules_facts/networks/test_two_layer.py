@@ -13,7 +13,8 @@ from genlaws.ensembles.architecture import Layout
 from genlaws.ensembles.perceptron import layer_parameters
 from genlaws.rules_facts import Kernel, draw_gaussian, solve
 from genlaws.rules_facts.networks.runs import MEASURED_COLUMNS
-from genlaws.rules_facts.networks.two_layer import DRAW_STREAM, train_two_layer
+from genlaws.rules_facts.networks.task import DRAW_STREAM
+from genlaws.rules_facts.networks.two_layer import train_two_layer
 
 D, P, RATIO, FACTS = 6, 5, 3.0, 0.4
 SMALL = {"dimension": D, "sample_ratio": RATIO, "fact_fraction": FACTS, "width": P, "test_count": 50}
