@@ -110,10 +110,6 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
     Parameters
     ----------
     path : path
-
-    Returns
-    -------
-    KnowledgeGraph
     """
     file = Path(path)
     lines = list(edge_rows(file))
