@@ -214,13 +214,13 @@ def bound_curve(
     ----------
     :cite:p:`baek2024`, Figure 2.
     """
-    fractions = parameters.TRAIN_FRACTIONS.checked("train_fraction", train_fraction)
+    fractions = np.asarray(train_fraction)
     whole_number(
         "repeats", repeats, at_least=1, at_most=parameters.MAX_REPEATS, hint="All training sets are held in memory."
     )
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     formula = paper_accuracy(relation.element_count, known, fractions)
-    children = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
+    children = np.random.SeedSequence(seed).spawn(repeats)
     generators = [np.random.default_rng(child) for child in children]
     orders = [draw_order(relation.element_count, generator) for generator in generators]
     shown, points = checked_running(running), []
@@ -504,7 +504,7 @@ def induction_gap(
     shares = _increasing(train_fractions)
     runs, best = _curves("accuracies", accuracies, len(shares)), _curves("bound", bound, len(shares))
     target = float(target_accuracy)
-    rng = np.random.default_rng(whole_number("seed", seed))
+    rng = np.random.default_rng(seed)
     network, optimum = (_mean_curves(one, replicates, rng) for one in (runs, best))
     area = integrate.trapezoid(optimum - network, shares, axis=1)
     network_fraction, bound_fraction = (_crossings(shares, one, target) for one in (network, optimum))

@@ -26,7 +26,7 @@ from genlaws.relations.inference.hypotheses import (
 )
 from genlaws.relations.inference.paper import critical_fraction
 from genlaws.relations.inference.posterior import Posterior
-from genlaws.relations.parameters import MAX_REPEATS, TARGET_ACCURACY, KnownClass, Repeats, Seed, TargetAccuracy
+from genlaws.relations.parameters import MAX_REPEATS, KnownClass, Repeats, Seed, TargetAccuracy
 from genlaws.relations.structure.description_length import description_length_exact
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import draw_order, training_set_of
@@ -178,10 +178,10 @@ def data_needed(
     ----------
     :cite:p:`baek2024`, Eq. 4, is the approximation this replaces.
     """
-    target = float(TARGET_ACCURACY.checked("target_accuracy", target_accuracy))
+    target = float(target_accuracy)
     whole_number("repeats", repeats, at_least=2, at_most=MAX_REPEATS, hint="An interval needs two training sets.")
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
-    seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
+    seeds = np.random.SeedSequence(seed).spawn(repeats)
     orders = [draw_order(relation.element_count, np.random.default_rng(s)) for s in seeds]
     shown = checked_running(running)
     shown.start(repeats, f"{relation.label}: training sets")

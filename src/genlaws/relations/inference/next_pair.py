@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genlaws.core.arguments import FLOAT_BYTES, Array, fits_memory, whole_number
+from genlaws.core.arguments import FLOAT_BYTES, Array, fits_memory
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.frames import DataFrame, frame_of, stack_frames
@@ -272,7 +272,7 @@ def query_curve(
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     shown, curves = checked_running(running), []
     for strategy in strategies:
-        seeds = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
+        seeds = np.random.SeedSequence(seed).spawn(repeats)
         shown.start(repeats * most, f"{relation.label}: queries, {strategy}")
         queried = _Queries(relation, known, strategy == "best", most, method, shown)
         runs = [queried.course(np.random.default_rng(one)) for one in seeds]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genlaws.core.arguments import Array, positive, real, whole_number
+from genlaws.core.arguments import Array, positive, real
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, from_standard_error
 from genlaws.core.frames import DataFrame, frame_of
@@ -190,7 +190,6 @@ def fit_decay(
     :func:`~genlaws.rules_facts.solve` and :func:`~genlaws.rules_facts.bayes_optimal` over the same ratios.
     """
     alpha, errors = _read_errors(sample_ratio, generalization_error)
-    rounds = whole_number("replicates", replicates, at_least=20)
     rng = generator_of(seed)
     runs = np.isfinite(errors).sum(axis=1)
     mean = np.nanmean(errors, axis=1)
@@ -206,7 +205,7 @@ def fit_decay(
     weights = 1.0 / np.maximum(relative, MIN_RELATIVE_ERROR) ** 2
     gamma, log_c = (float(one) for one in _fit_lines(alpha, np.log(mean), weights))
     if errors.shape[1] > 1:
-        slopes, heights = _fit_lines(alpha, _resample_log_means(errors, rounds, rng), weights)
+        slopes, heights = _fit_lines(alpha, _resample_log_means(errors, replicates, rng), weights)
         count = int(runs.min())
         exponent = from_replicates(gamma, slopes, count)
         prefactor = from_replicates(float(np.exp(log_c)), np.exp(heights), count)
