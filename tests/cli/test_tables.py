@@ -113,7 +113,7 @@ TEXT_TABLES = {
         {"first": ["a", "b"], "second": ["b", "c"], "value": [1, 1]},
     ),
     "trials": (
-        ("semanticity", "fit-choices", "TABLE", "--shape", "exponential", "--no-lapse"),
+        ("semanticity", "fit-choices", "TABLE", "--shape", "exponential", "--lapse", "0"),
         {
             "trial": np.repeat(np.arange(60), 2),
             "distance": np.tile([1.0, 2.5, 0.5, 3.0], 30),

@@ -106,8 +106,8 @@ def command_of(
                 values[RUNNING] = stack.enter_context(display(quiet=json, jobs=jobs, folder=cells))
             try:
                 found = question(**values)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(_stopped(resumes, cells)) from None
+            except KeyboardInterrupt as stopped:
+                raise KeyboardInterrupt(_stopped(resumes, cells) if "jobs" in shared else str(stopped)) from None
         _show(found, json=json, out=out)
 
     signature = _signature(options | shared)
