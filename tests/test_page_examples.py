@@ -15,7 +15,7 @@ from genlaws.cli import run
 from project_paths import ROOT
 
 DOCS = ROOT / "docs"
-EXAMPLE = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.S)
+EXAMPLE = re.compile(r"```python\n((?:(?!```).)*)```\n+```text\n(.*?)```", re.S)  # code with what it prints
 NUMBER = re.compile(r"-?\d+\.?\d*")
 # Errors are shares of wrong signs: on another machine rounding may turn a few of a thousand around. Networks trained
 # there end as close to these.
@@ -112,6 +112,18 @@ def test_page_prints_what_it_shows(page, tmp_path, monkeypatch):
     wrong, compared = page_differences(page_blocks(page))
     assert wrong == []
     assert compared >= 3
+
+
+@pytest.mark.parametrize("page", ["docs/relations", "docs/rules_facts", "docs/semanticity"])
+def test_commands_of_a_page_print_what_it_shows(page):
+    consoles = [content for kind, content in page_blocks(page) if kind == "console"]
+    commands = [one for content in consoles for one in re.split(r"^(?=\$ )", content, flags=re.M) if one]
+    answered = [
+        one for one in commands if one.count("\n") > 1 and "\ngenlaws: " not in one
+    ]  # the others show no answer
+    wrong, compared = page_differences([("console", one) for one in answered])
+    assert wrong == []
+    assert compared >= 1
 
 
 @pytest.mark.parametrize(

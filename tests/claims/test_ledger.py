@@ -12,8 +12,7 @@ import pytest
 
 from genlaws.claims import VERDICTS, Claim, Finding, all_claims, get_claim, run_claim
 from genlaws.claims.claim import NUMBER_ID_PATTERN, PAPERS, number_id, number_label
-from genlaws.claims.ledger import parse_claims
-from genlaws.claims.records import Record, bundled_records, read_records, write_records
+from genlaws.claims.records import Record, bundled_records, parse_claims, read_records, write_records
 from genlaws.core.errors import InputError
 from golden.store import read
 

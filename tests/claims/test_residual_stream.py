@@ -7,8 +7,7 @@ import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.ledger import read_claims
-from genlaws.claims.records import bundled_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries, read_claims
 from genlaws.claims.residual_stream import data, models, paths, units
 from genlaws.claims.residual_stream import rotations as turning
 from genlaws.claims.residual_stream.data import COSINES, INFORMATION, SPEEDS, by_write, in_order

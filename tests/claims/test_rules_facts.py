@@ -11,8 +11,7 @@ import pytest
 from genlaws import rules_facts as raf
 from genlaws.claims import Finding, get_claim, run_claim
 from genlaws.claims.claim import FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.ledger import read_claims
-from genlaws.claims.records import bundled_records
+from genlaws.claims.records import bundled_records, read_claims
 from genlaws.claims.rules_facts import angles as angle
 from genlaws.claims.rules_facts import data
 from genlaws.claims.rules_facts import kernels as kernel

@@ -5,8 +5,7 @@ import pytest
 
 from genlaws.claims import Finding, run_claim
 from genlaws.claims.claim import CORRECTED, FAILS, HOLDS, LIMITED, UNTESTED
-from genlaws.claims.ledger import read_claims
-from genlaws.claims.records import bundled_records, missing_libraries
+from genlaws.claims.records import bundled_records, missing_libraries, read_claims
 from genlaws.claims.semanticity import many_items as many
 from genlaws.claims.semanticity import methods, models, networks, shapes
 from genlaws.claims.semanticity import two_items as two

@@ -6,8 +6,7 @@ import os
 import pytest
 
 from genlaws.claims import all_claims, questions, run_claims
-from genlaws.claims.ledger import read_claims
-from genlaws.claims.records import bundled_records
+from genlaws.claims.records import bundled_records, read_claims
 from genlaws.core.running import Running
 from genlaws.figures import FIGURES
 from genlaws.figures.bundled import bundled_ids

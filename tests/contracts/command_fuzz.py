@@ -37,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from genlaws.cli.numbers import MAY_BE_EMPTY  # noqa: E402 - after the environment is set
 from integer_options import commands  # noqa: E402
 
+REPORT = "--quick --sections semanticity --out out"
 # A small call of every command that is answered with 0.
 BASES = {
     "rules-facts advise": "labeled.npz --rule-classes 0 1 --fact-fraction 0.3 --sample-count 30 --parameters 1",
@@ -67,9 +68,11 @@ BASES = {
     "claims list": "",
     "claims show": "relations.table-1",
     "claims run": "relations.order-in-text",
-    "report": "--quick --out out",
+    "report": REPORT,
     "explore": "--no-browser --port 0",
 }
+SERVER = "--dry-run --server http://127.0.0.1:9/v1 --label one --retries 0"
+GRAPH = "graph.tsv --relation knows --entities all"
 # Calls for options that matter only together with others.
 CALLS = BASES | {
     "rules-facts kernel --mu-1": "--mu-1 0.3 --mu-star 0.4",
@@ -81,6 +84,12 @@ CALLS = BASES | {
     "rules-facts threshold --mu-1": "--fact-fraction 0.2 --mu-1 0.6 --mu-star 0.8",
     "rules-facts threshold --mu-star": "--fact-fraction 0.2 --mu-1 0.6 --mu-star 0.8",
     "rules-facts advise --folds": "labeled.npz --rule-classes 0 1 --fact-fraction 0.3 --loss hinge --parameters 1",
+    "rules-facts advise --sample-ratio": "labeled.npz --rule-classes 0 1 --fact-fraction 0.3 --sample-ratio 5"
+    " --parameters 1",
+    "rules-facts advise --fact-classes": "labeled.npz --rule-classes 0 1 --fact-fraction 0.3 --fact-classes 2"
+    " --sample-count 30 --parameters 1",
+    "rules-facts solve --width-ratio": "--sample-ratio 2 --fact-fraction 0.2 --kernel relu --width-ratio 2",
+    "rules-facts threshold --width-ratio": "--fact-fraction 0.2 --loss logistic --kernel relu --width-ratio 2",
     "semanticity front --resolution": "--space circle --similarity linear --resolution 0.2 --items 2",
     "semanticity front --dimension": "--space sphere --dimension 2 --similarity linear --resolution 0.4 --items 2",
     "semanticity front --branching": "--space tree --branching 2 --depth 3 --resolution 2.5 --items 2",
@@ -92,6 +101,10 @@ CALLS = BASES | {
     "semanticity fit-choices --exponent": "choices_long.csv --shape power-law --exponent 1.5 --lapse 0",
     "semanticity fit-choices --folds": "choices.csv --shape all --folds 2 --lapse 0 --background 0",
     "semanticity fit-choices --distinguish": "choices.csv --distinguish exponential,gaussian --lapse 0",
+    "semanticity fit-choices --period": "circle.csv --metric circle --period 360 --shape exponential --lapse 0",
+    "semanticity fit-choices --offsets": "choices.csv --shape exponential --lapse 0 --offsets none",
+    "semanticity fit-choices --position-effects": "choices_long.csv --shape exponential --lapse 0"
+    " --position-effects none",
     "semanticity measure --bandwidth": "embeddings.npy --positions places.npy --metric circle --items 2"
     " --similarity gaussian --bandwidth 1 --no-intervals --no-fronts",
     "semanticity measure --threshold": "embeddings.npy --positions places.npy --metric circle --items 2"
@@ -102,14 +115,26 @@ CALLS = BASES | {
     " --batch-size 12 --batch-count 2 --no-fronts",
     "semanticity measure --tie-tolerance": "embeddings.npy --positions groups.csv --metric tree --items 2"
     " --no-intervals --no-fronts --tie-tolerance 0.1",
+    "semanticity measure --labels": "embeddings.npy --positions leaves.nwk --metric tree --labels leaves.txt --items 2"
+    " --no-intervals --no-fronts",
+    "semanticity measure --precision": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
+    " --batch-size 12 --batch-count 2 --no-fronts --precision 0.5",
+    "semanticity measure --seed": "embeddings.npy --positions places.npy --metric circle --items 2 --memory 2e-5"
+    " --batch-size 12 --batch-count 2 --no-fronts --seed 3",
     "semanticity probe --layer-trials": "model --items 2 --trials 3 --no-anchors --layers --layer-trials 5",
     "semanticity probe --phrase": "model --mode embedding --task numbers --trials 20 --phrase {place}",
     "semanticity probe --pooling": "model --mode embedding --task numbers --trials 20 --pooling last",
+    "semanticity probe --center": "model --mode embedding --task numbers --trials 20 --no-center",
+    "semanticity probe --save-pictures": "model --task colors --items 2 --trials 3 --no-anchors --dry-run --out out",
     "semanticity probe --half-separations": "model --items 2 --trials 3 --shifts=-50,50 --half-separations 20",
     "semanticity probe --shifts": "model --items 2 --trials 3 --shifts=-50,50 --half-separations 20",
     "semanticity probe --price": "model --items 2 --trials 3 --no-anchors --dry-run --price 1,2",
     "semanticity probe --max-tokens": "model --task numbers --items 2 --trials 2 --no-anchors --mode text"
     " --max-tokens 2",
+    **{
+        f"semanticity probe --{option}": f"model --task numbers --items 2 --trials 2 --no-anchors {SERVER}"
+        for option in ("server", "key-variable", "label", "timeout", "retries", "concurrency")
+    },
     "semanticity probe --temperature": "model --task numbers --items 2 --trials 2 --no-anchors --mode text"
     " --max-tokens 2 --temperature 0.5",
     "relations describe SOURCE": "mod3",
@@ -119,19 +144,41 @@ CALLS = BASES | {
     "relations bound --train": "--train known.csv --class total-order",
     "relations bound --names": "--train known.csv --class equivalence-2 --names names.txt",
     "relations bound --prior": "mod3 --elements 6 --train-fraction 0.2 --repeats 1 --class equivalence-3",
+    "relations bound --relation": "graph.tsv --relation knows --train-fraction 0.5 --repeats 1",
+    "relations data-needed --relation": "graph.tsv --relation likes --repeats 2",
+    "relations data-needed --prior": "mod3 --elements 6 --repeats 2 --class equivalence-3",
+    "relations next-pair --relation": "graph.tsv --relation knows --train-fraction 0.2 --class total-order",
+    "relations next-pair --prior": "mod3 --elements 6 --train-fraction 0.2 --class equivalence-3",
     "relations next-pair --train": "--train known.csv --class equivalence-3",
     "relations next-pair --names": "--train known.csv --class equivalence-3 --names names.txt",
     "relations next-pair --queries": "mod3 --elements 6 --curve --queries 2 --repeats 2",
     "relations next-pair --repeats": "mod3 --elements 6 --curve --queries 2 --repeats 2",
     "relations learn --batch-size": "mod3 --elements 4 --steps 4 --width 4 --depth 1 --batch-size 2",
     "relations learn --label-noise": "mod3 --elements 4 --steps 4 --width 4 --depth 1 --label-noise 0.1",
+    "relations learn --relation": f"{GRAPH} --steps 4 --width 4 --depth 1",
+    "relations learn --entities": f"{GRAPH} --steps 4 --width 4 --depth 1",
+    "relations advise --relation": "graph.tsv --relation large --quick --width 4 --depth 1 --steps 4",
+    "relations advise --entities": "graph.tsv --relation large --entities all --quick --width 4 --depth 1 --steps 4",
+    "relations phases --relation": f"{GRAPH} --grid 2 --seeds 2 --steps 4 --width 4 --depth 1",
+    "relations phases --entities": f"{GRAPH} --grid 2 --seeds 2 --steps 4 --width 4 --depth 1",
     "relations repons --class-size": "--encoder-rate 1e-2 --decoder-rate 1e-3 --class-size 4 --outputs 2",
     "relations repons --outputs": "--encoder-rate 1e-2 --decoder-rate 1e-3 --class-size 4 --outputs 2",
     "relations repons --simulate": "--encoder-rate 1e-2 --decoder-rate 1e-3 --simulate 10",
+    "relations repons --seed": "--encoder-rate 1e-2 --decoder-rate 1e-3 --simulate 10",
     "residual-stream analyze --estimators": "model --texts texts.txt --measures information --estimators binned"
     " --surrogates none",
+    "residual-stream semanticity --count": "model --task letters --count 10 --controls permuted",
+    "residual-stream semanticity --bandwidth": "model --count 10 --controls permuted --similarity gaussian"
+    " --bandwidth 1",
+    "residual-stream semanticity --threshold": "model --count 10 --controls permuted --similarity threshold"
+    " --threshold 0.5",
     "sweep run --resume": "--folder stored --resume",
     "figure --set": "rules-facts.3 --set angle_points=2 --out out",
+    "report --data": f"{REPORT} --data embeddings.npy",
+    "report --positions": f"{REPORT} --data embeddings.npy --positions places.npy",
+    "report --texts": "--quick --sections residual-stream --model model --texts texts.txt --out out",
+    "report --model": "--quick --sections residual-stream --model model --texts texts.txt --out out",
+    "report --sections": REPORT,
 }
 STORED = "sweep run relations.bound --folder stored --axis relation=mod3 --set elements=4"
 HUGE, LONG_TEXT = str(10**30), "x" * 10_000
@@ -396,7 +443,7 @@ def _text(stream: io.TextIOWrapper) -> str:
 def make_inputs(folder: Path) -> None:
     """Write the files that the calls read."""
     from genlaws.cli import run
-    from golden.inputs import MODEL, working_folder, write_model
+    from golden.inputs import MODEL, STIMULI, working_folder, write_model
 
     inputs = folder / "inputs"
     with working_folder(with_model=False) as made:
@@ -407,6 +454,16 @@ def make_inputs(folder: Path) -> None:
         (inputs / name).touch()
     for name in ("binary.csv", "binary.npy"):
         (inputs / name).write_bytes(bytes(range(256)) * 4)
+    leaves = [f"s{number}" for number in range(STIMULI)]
+    (inputs / "leaves.txt").write_text("\n".join(leaves) + "\n", encoding="utf-8")
+    (inputs / "leaves.nwk").write_text("(" + ",".join(f"{leaf}:1" for leaf in leaves) + ");", encoding="utf-8")
+    circle = ["trial,probe,item,chosen"]
+    circle += [
+        f"{trial},{37 * trial % 360},{90 * item},{int(item == trial % 4)}" for trial in range(60) for item in range(4)
+    ]
+    (inputs / "circle.csv").write_text("\n".join(circle) + "\n", encoding="utf-8")
+    with (inputs / "graph.tsv").open("a", encoding="utf-8") as file:
+        file.writelines(f"a{one}\tlarge\ta{other}\n" for one in range(5) for other in range(one))
     if not ROOT:
         (inputs / "unreadable.csv").write_text("1,2\n", encoding="utf-8")
         (inputs / "unreadable.csv").chmod(0)

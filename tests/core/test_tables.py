@@ -94,6 +94,13 @@ def test_names_are_said():
     assert both == "The first line and the first column of a.csv were read as names."
 
 
+def test_different_words_in_the_first_column_are_names():
+    found = read_csv("x", ["name,a,b", "ann,1,2", "bob,2,3"])
+    assert found.rows == ("ann", "bob")
+    assert found.columns == ("a", "b")
+    assert found.values.tolist() == [[1.0, 2.0], [2.0, 3.0]]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -101,7 +108,8 @@ def test_names_are_said():
         (["0.1,x,0.3", "1,2,3"], "the cell in row 1, column 2 is 'x'"),
         (["a,b", "1,2", "3,"], "the cell in row 3, column 2 is empty"),
         ([",a,b", "0,1,2", "1,2,three"], "the cell in row 3, column 3 is 'three'"),
-        (["name,a", "ann,1", "bob,2"], "the cell in row 2, column 1 is 'ann'"),
+        (["name,a", "ann,1", "ann,2"], "the cell in row 2, column 1 is 'ann'"),
+        (["name,a", "ann,1", "3,2"], "the cell in row 2, column 1 is 'ann'"),
         (["1,2", "3", "4,5"], "row 2 has 1 cells, the first has 2"),
         (["a,b"], "holds only names"),
         ([], "the table is empty"),

@@ -8,8 +8,7 @@ from functools import partial
 from unittest import mock
 
 from genlaws.claims.claim import Claim, number_label
-from genlaws.claims.ledger import all_claims, run_claim
-from genlaws.claims.records import make_record
+from genlaws.claims.records import all_claims, make_record, run_claim
 from golden.compact import numbers_in
 from golden.store import Case
 

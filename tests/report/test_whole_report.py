@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 
 from copied_lines import printed_by, printed_by_command
-from genlaws.claims.ledger import all_claims
-from genlaws.claims.records import bundled_records
+from genlaws.claims.records import all_claims, bundled_records
 from genlaws.cli import run
 from genlaws.cli.report import read_user_data
 from genlaws.core.running import Running

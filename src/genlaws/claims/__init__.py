@@ -1,7 +1,6 @@
 """The claims of the four papers, each with a check that can be run and the verdict it gives."""
 
 from genlaws.claims.claim import VERDICTS, Claim, Finding
-from genlaws.claims.ledger import all_claims, get_claim, run_claim
 from genlaws.claims.questions import (
     ClaimCheck,
     ClaimChecks,
@@ -12,7 +11,7 @@ from genlaws.claims.questions import (
     run_claims,
     show_claim,
 )
-from genlaws.claims.records import Record
+from genlaws.claims.records import Record, all_claims, get_claim, run_claim
 
 __all__ = [
     "VERDICTS",

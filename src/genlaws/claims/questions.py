@@ -11,8 +11,15 @@ from multiprocessing import get_context
 from typing import Annotated, Any, ClassVar
 
 from genlaws.claims.claim import PAPERS, UNTESTED, VERDICTS, Claim, number_label
-from genlaws.claims.ledger import all_claims, get_claim
-from genlaws.claims.records import NOT_RUN, Record, bundled_records, missing_libraries, record_claim
+from genlaws.claims.records import (
+    NOT_RUN,
+    Record,
+    all_claims,
+    bundled_records,
+    get_claim,
+    missing_libraries,
+    record_claim,
+)
 from genlaws.core.arguments import one_of
 from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
@@ -69,12 +76,7 @@ class ListedClaim:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimList(Result):
-    """Claims with the verdicts of the bundled runs.
-
-    Attributes
-    ----------
-    claims : tuple of ListedClaim
-    """
+    """Claims with the verdicts of the bundled runs."""
 
     claims: tuple[ListedClaim, ...]
 

@@ -30,7 +30,11 @@ def named_figures(
     settings : str, ...
         Change a setting: --set fact_fraction=0.1
     """
-    return {"figures": figures, "settings": dict(map(_read_change, settings)) or None}
+    changes = [_read_change(text) for text in settings]
+    names = [name for name, _ in changes]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise InputError(f"set gives {twice} twice; give it one value.")
+    return {"figures": figures, "settings": dict(changes) or None}
 
 
 def _read_change(text: str) -> tuple[str, Any]:

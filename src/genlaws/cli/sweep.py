@@ -150,8 +150,12 @@ def sweep_options(
         one = read_axis(text)
         if len(one.values) != 1:
             raise InputError(f"--set gives one value to a field; got {text!r}. Use --axis for several.")
+        if one.field in chosen:
+            raise InputError(f"--set gives {one.field} twice; give it one value.")
         chosen[one.field] = one.values[0]
     axes = [read_axis(text) for text in axis]
+    if twice := next((one.field for one in axes if one.field in chosen), ""):
+        raise InputError(f"{twice} must be given with --axis or with --set, not with both.")
     return {"sweep": make_sweep(get_experiment(name), chosen, axes, 1 if repeats is None else repeats, seed or 0)}
 
 

@@ -130,8 +130,15 @@ def of_type(kind: Any, name: str, value: Any, hint: str = "") -> Any:
     """Return a value that is of an annotated type; InputError says what it must be."""
     if not is_of_type(kind, value):
         words = " or ".join(dict.fromkeys(_word_for(part) for part in members(kind)))
-        raise InputError(f"{name} must be {words}; got {repr(value)[:MAX_CHARACTERS_SHOWN]}. {hint}".rstrip())
+        raise InputError(f"{name} must be {words}; got {_shown(value)}. {hint}".rstrip())
     return value
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it: of an array its shape and type."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    return repr(value)[:MAX_CHARACTERS_SHOWN]
 
 
 def is_of_type(kind: Any, value: Any) -> bool:
@@ -140,7 +147,10 @@ def is_of_type(kind: Any, value: Any) -> bool:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union; all that numpy makes an array of is one of them."""
+    """Return the types of a union; all that numpy makes an array of is one of them, without texts.
+
+    A parameter that also takes some texts names them as its words, or has a check of its own.
+    """
     if get_origin(kind) is Annotated:
         return members(get_args(kind)[0])
     if kind == ArrayLike:
@@ -149,7 +159,7 @@ def members(kind: Any) -> tuple[Any, ...]:
         return (kind,)
     parts, arrays = get_args(kind), get_args(ArrayLike)
     if set(arrays) <= set(parts):
-        parts = (np.ndarray, *(part for part in parts if part is str or part not in arrays))
+        parts = (np.ndarray, *(part for part in parts if part not in arrays))
     return tuple(one for part in parts for one in members(part))
 
 

@@ -128,6 +128,12 @@ class TextTable:
             return counts_up(row[0] for _, row in islice(self.rows(), 1, None))
         return self.first[0].lower() in INDEX_HEADERS
 
+    def has_words_first(self) -> bool:
+        """Return whether each line starts with a word, all of them different."""
+        words = [row[0] for _, row in self.rows()]
+        different = len(self.first) > 1 and len(set(words)) == len(words)
+        return different and all(any(map(str.isalpha, one)) and not is_number(one) for one in words)
+
     def has_header(self) -> bool:
         """Return whether the first line holds names and is not a line of numbers with a typing error."""
         if self.names_columns:
@@ -311,8 +317,8 @@ def read_csv(
     The first line is read as names of columns if it holds words, unless it also holds numbers other than 0, 1, 2, ….
     The line 0, 1, 2, …, which pandas writes above columns without names, is also read as names, unless the table is a
     square matrix whose first column is the same. Where the number of rows is known, it decides about such a line, and
-    about the first line of a table of words. The first column is read as names of rows if it has no name, or if its
-    name is index and it counts 0, 1, 2, ….
+    about the first line of a table of words. The first column is read as names of rows if it has no name, if its
+    name is index and it counts 0, 1, 2, …, or if the table is of numbers and it holds different words.
 
     Parameters
     ----------
@@ -330,7 +336,7 @@ def read_csv(
     text = TextTable(name, source, WORD_SEPARATORS if words else NUMBER_SEPARATORS)
     if not text.first:
         raise InputError(f"{name} must hold at least one number; the table is empty.")
-    index = names == "any" and text.has_row_names()
+    index = names == "any" and (text.has_row_names() or (not words and text.has_header() and text.has_words_first()))
     header = index or (names == "any" and not words and text.has_header())
     header = header or (names != "none" and text.has_ambiguous_header(rows, words=words))
     skipped = text.header_line if header else 0

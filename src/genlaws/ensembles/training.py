@@ -83,10 +83,6 @@ def train(
         result is the same bit for bit. The file is removed at the end.
     running : Running, optional
         Its steps are those of the training, reported whenever something is measured or saved.
-
-    Returns
-    -------
-    TrainedStack
     """
     for name, given in (("steps", [steps]), ("log_at", log_at)):
         if wrong := [one for one in given if one != int(one)]:

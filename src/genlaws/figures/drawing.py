@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.parameters import Parameter
 from genlaws.core.plain import parts_of
-from genlaws.core.result import Result, Row, Summary, asked_apart, picture_bytes, question
+from genlaws.core.result import Result, Row, Summary, asked_apart, question
 from genlaws.core.running import Running, checked_running
 from genlaws.figures.bundled import bundled_ids, bundled_table
 from genlaws.figures.figure import Figure
@@ -96,12 +95,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnFigures(Result):
-    """Figures of the papers, each with its table.
-
-    Attributes
-    ----------
-    figures : tuple of DrawnFigure
-    """
+    """Figures of the papers, each with its table."""
 
     default_out: ClassVar[str] = "out/figures"
     figures: tuple[DrawnFigure, ...]
@@ -137,12 +131,7 @@ class DrawnFigures(Result):
 
 @dataclass(frozen=True)
 class ListedFigure:
-    """One figure of a list.
-
-    Attributes
-    ----------
-    id, title, citation : str
-    """
+    """One figure of a list."""
 
     id: str
     title: str
@@ -151,12 +140,7 @@ class ListedFigure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FigureList(Result):
-    """The figures of the papers.
-
-    Attributes
-    ----------
-    figures : tuple of ListedFigure
-    """
+    """The figures of the papers."""
 
     figures: tuple[ListedFigure, ...]
 
@@ -230,8 +214,3 @@ def _format_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_format_value(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def save_picture(picture: Picture, path: Path, kind: str, title: str, caption: str) -> None:
-    """Save a picture as pdf, png or svg. Without a date the same picture gives the same bytes."""
-    path.write_bytes(picture_bytes(picture, kind, title, caption))

@@ -18,6 +18,7 @@ from genlaws.relations.inference.hypotheses import Hypotheses
 from genlaws.relations.repons.forces import UPDATES
 from genlaws.relations.repons.probability import SCALES
 from genlaws.relations.structure.automorphisms import COUNT_METHODS
+from genlaws.relations.structure.knowledge_graph import ENTITY_CHOICES
 
 QUERY_STRATEGIES = ("best", "random")
 MAX_QUERIES, MAX_QUERY_REPEATS = 1_000_000, 100_000  # of each run; of each strategy
@@ -51,6 +52,12 @@ def _rate_range(name: str, value: ArrayLike, hint: str = "") -> tuple[float, flo
     return float(rates[0]), float(rates[1])
 
 
+def _count(about: str, at_most: int = MAX_COUNT, hint: str = "", *, at_least: int = 1, symbol: str = "") -> Parameter:
+    """Return a parameter that is a whole number in a range."""
+    check = partial(whole_number, at_least=at_least, at_most=at_most)
+    return Parameter(about, symbol=symbol, check=check, hint=hint)
+
+
 _strict_fraction = one(partial(within, low=0.0, high=1.0, open_low=True, open_high=True))
 TARGET_ACCURACY = Parameter(
     "Accuracy to reach on all entries, above 0 and at most 1.", symbol="α", label="target accuracy", check=_accuracy
@@ -68,7 +75,9 @@ TrainFractions = Annotated[ArrayLike, TRAIN_FRACTIONS]
 MaybeTrainFractions = Annotated[ArrayLike | None, TRAIN_FRACTIONS]
 TargetAccuracy = Annotated[float, TARGET_ACCURACY]
 CountMethod = Annotated[str, Parameter("How automorphisms are counted.", choices=COUNT_METHODS)]
-ENTITIES = Parameter("Elements of a file's relation: the entities it has used, or all of the file.")
+ENTITIES = Parameter(
+    "Elements of a file's relation: the entities it has used, or all of the file.", choices=ENTITY_CHOICES
+)
 Entities = Annotated[str, ENTITIES]
 KNOWN_CLASS = Parameter("What the learner knows; if left out, what the relation is.")
 KnownClass = Annotated[Hypotheses | None, KNOWN_CLASS]
@@ -84,20 +93,9 @@ TieSeed = Annotated[
 QueryStrategies = Annotated[Sequence[str], Parameter("How queries are chosen.", choices=QUERY_STRATEGIES, listed=True)]
 Queries = Annotated[
     int | None,
-    Parameter(
-        "How many queries; until all is known if left out.",
-        check=partial(whole_number, at_least=1, at_most=MAX_QUERIES),
-        hint="All answers are held in memory.",
-    ),
+    _count("How many queries; until all is known if left out.", MAX_QUERIES, "All answers are held in memory."),
 ]
-QueryRepeats = Annotated[
-    int,
-    Parameter(
-        "Runs of each strategy.",
-        check=partial(whole_number, at_least=1, at_most=MAX_QUERY_REPEATS),
-        hint="Every run is held in memory.",
-    ),
-]
+QueryRepeats = Annotated[int, _count("Runs of each strategy.", MAX_QUERY_REPEATS, "Every run is held in memory.")]
 EncoderRates = Annotated[
     ArrayLike,
     Parameter("Learning rate of the representations.", symbol="η_x", check=positive, several=True),
@@ -120,9 +118,8 @@ EncoderScaleOf = Annotated[
         choices=SCALES,
     ),
 ]
-_at_least_one = partial(whole_number, at_least=1, at_most=MAX_COUNT)
-ReponDimension = Annotated[int, Parameter("Dimension of the representations.", symbol="d", check=_at_least_one)]
-Outputs = Annotated[int, Parameter("Outputs of the decoder.", symbol="k", check=_at_least_one)]
+ReponDimension = Annotated[int, _count("Dimension of the representations.", symbol="d")]
+Outputs = Annotated[int, _count("Outputs of the decoder.", symbol="k")]
 ClusterSize = Annotated[
     float,
     Parameter(
@@ -134,21 +131,11 @@ ClusterSize = Annotated[
 ]
 ReponUpdate = Annotated[str, Parameter("Gradient flow, or sign updates as of Adam with small steps.", choices=UPDATES)]
 ClassSize = Annotated[
-    int | None,
-    Parameter(
-        "Size of a class whose representations all merge, instead of a pair.",
-        symbol="m",
-        check=partial(whole_number, at_least=2, at_most=MAX_COUNT),
-    ),
+    int | None, _count("Size of a class whose representations all merge, instead of a pair.", at_least=2, symbol="m")
 ]
-SimulatedDraws = Annotated[
-    int | None,
-    Parameter(
-        "Also follow this many random starts.", check=partial(whole_number, at_least=1, at_most=MAX_SIMULATED_DRAWS)
-    ),
-]
+SimulatedDraws = Annotated[int | None, _count("Also follow this many random starts.", MAX_SIMULATED_DRAWS)]
 RandomSeed = Annotated[int | np.random.Generator, Parameter("Seed of the random draws.")]
-Draws = Annotated[int, Parameter("Random starts.", check=_at_least_one)]
+Draws = Annotated[int, _count("Random starts.")]
 EncoderWidth = Annotated[float, Parameter("Width of each coordinate of each representation.", check=one(positive))]
 DecoderWidth = Annotated[float, Parameter("Width of each entry of the decoder.", check=one(positive))]
 FlowTolerance = Annotated[
@@ -158,14 +145,11 @@ FlowTolerance = Annotated[
         check=one(partial(within, low=1e-13, high=1e-3)),
     ),
 ]
-MaxSteps = Annotated[int, Parameter("Steps at most.", check=_at_least_one)]
+MaxSteps = Annotated[int, _count("Steps at most.")]
 StartDecoders = Annotated[ArrayLike, Parameter("Decoder of each draw at the start.")]
 StartPositions = Annotated[ArrayLike, Parameter("Positions of the repons of each draw at the start.")]
 StartBias = Annotated[ArrayLike, Parameter("Trained bias of each draw at the start.")]
-Replicates = Annotated[
-    int,
-    Parameter("Resamples of the bootstrap.", check=partial(whole_number, at_least=1, at_most=MAX_BOOTSTRAP_REPLICATES)),
-]
+Replicates = Annotated[int, _count("Resamples of the bootstrap.", MAX_BOOTSTRAP_REPLICATES)]
 NetworkAccuracies = Annotated[ArrayLike, Parameter("Accuracies of networks, one row each.")]
 BestAccuracies = Annotated[ArrayLike, Parameter("Best accuracies, one row for each training set.")]
 
@@ -177,11 +161,7 @@ PRECISIONS = ("single", "double")
 MAX_TRAINING_STEPS, MAX_WIDTH, MAX_DEPTH, MAX_DIMENSION = 100_000_000, 10_000, 100, 1_000
 MAX_TRAINED_NETWORKS = 10_000
 SIZE_HINT = "The upper limit is what memory and time allow."
-STEPS = Parameter(
-    "Updates of each network.",
-    check=partial(whole_number, at_least=1, at_most=MAX_TRAINING_STEPS),
-    hint=SIZE_HINT,
-)
+STEPS = _count("Updates of each network.", MAX_TRAINING_STEPS, SIZE_HINT)
 DECODER_RATE = Parameter("Learning rate of the decoder.", symbol="η_dec", check=one(positive))
 
 TrainFraction = Annotated[
@@ -191,28 +171,15 @@ TrainFraction = Annotated[
 LabelNoise = Annotated[float, Parameter("Share of the training labels that are flipped.", check=one(fraction))]
 Networks = Annotated[
     int,
-    Parameter(
+    _count(
         "Number of networks, each with its own entries and initial values.",
-        check=partial(whole_number, at_least=1, at_most=MAX_TRAINED_NETWORKS),
-        hint="It is the number of networks.",
+        MAX_TRAINED_NETWORKS,
+        "It is the number of networks.",
     ),
 ]
-Dimension = Annotated[
-    int,
-    Parameter(
-        "Numbers in each embedding.", check=partial(whole_number, at_least=1, at_most=MAX_DIMENSION), hint=SIZE_HINT
-    ),
-]
-Depth = Annotated[
-    int,
-    Parameter("Hidden layers of the decoder.", check=partial(whole_number, at_most=MAX_DEPTH), hint=SIZE_HINT),
-]
-Width = Annotated[
-    int,
-    Parameter(
-        "Units of each hidden layer.", check=partial(whole_number, at_least=1, at_most=MAX_WIDTH), hint=SIZE_HINT
-    ),
-]
+Dimension = Annotated[int, _count("Numbers in each embedding.", MAX_DIMENSION, SIZE_HINT)]
+Depth = Annotated[int, _count("Hidden layers of the decoder.", MAX_DEPTH, SIZE_HINT, at_least=0)]
+Width = Annotated[int, _count("Units of each hidden layer.", MAX_WIDTH, SIZE_HINT)]
 DecoderInput = Annotated[
     str, Parameter("What the decoder sees of the two embeddings, or of their difference.", choices=DECODER_INPUTS)
 ]
@@ -238,8 +205,7 @@ Device = Annotated[str, Parameter("Where to compute, such as cpu or cuda.")]
 
 # The pilot of an advice
 def _two_or_more(about: str, at_most: int) -> Parameter:
-    check = partial(whole_number, at_least=2, at_most=at_most)
-    return Parameter(about, check=check, hint="An interval needs two.")
+    return _count(about, at_most, "An interval needs two.", at_least=2)
 
 
 ExceededAccuracy = Annotated[
@@ -280,11 +246,7 @@ PilotRate = Annotated[
 
 # Phase diagrams
 Grid = Annotated[
-    int,
-    Parameter(
-        "Values of each learning rate, evenly spaced in their logarithm; the paper has 10.",
-        check=partial(whole_number, at_least=2, at_most=100),
-    ),
+    int, _count("Values of each learning rate, evenly spaced in their logarithm; the paper has 10.", 100, at_least=2)
 ]
 SeedsAtRates = Annotated[int, _two_or_more("Networks at each pair of rates.", MAX_TRAINED_NETWORKS)]
 RateRange = Annotated[

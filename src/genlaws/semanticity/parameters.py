@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import Array, Whole, fraction, non_negative, positive, real, whole_number, within
 from genlaws.core.errors import InputError
-from genlaws.core.parameters import Parameter, one
+from genlaws.core.parameters import Parameter, of_type, one
 from genlaws.semanticity.measurement.metrics import METRICS
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES, Compare
 from genlaws.semanticity.theory.finite_sets import NAMED_STIMULI, TIES
@@ -29,6 +30,17 @@ def _several_counts(name: str, value: object, hint: str = "") -> tuple[int, ...]
     if not given:
         raise InputError(f"{name} must name at least one number of items.")
     return tuple(sorted({whole_number(name, count, at_least=2, hint=hint) for count in given}))
+
+
+def _places(name: str, value: Any, hint: str = "") -> Any:
+    """Return positions: numbers, or labels of groups in words."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.array(None)
+    if array.ndim and (array.dtype.kind == "U" or all(isinstance(one, str | Real) for one in array.ravel().tolist())):
+        return value
+    return of_type(ArrayLike, name, value, hint)
 
 
 BALL_MASS = Parameter(
@@ -64,6 +76,9 @@ Ties = Annotated[str, Parameter("What to do with items equally near.", choices=T
 # Of a measurement.
 METRIC = Parameter("How positions become distances.", choices=METRICS)
 Metric = Annotated[str | None, METRIC]
+Positions = Annotated[
+    ArrayLike | None, Parameter("True places, one row for each stimulus; labels of groups for a tree.", check=_places)
+]
 Period = Annotated[
     float | None,
     Parameter("Length of the circle, such as 360 for degrees; 1 if left out.", check=one(positive)),

@@ -7,7 +7,7 @@ the folder of it, so that a figure that was stopped resumes where it was.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,11 @@ def compute_cells(sweep: Sweep, running: Running, label: str | None = None) -> l
     if running.folder is not None:
         return _compute_in_folder(sweep, running.folder / sweep.experiment.name, running)
     if running.jobs == 1:
-        return list(_compute_in_process(sweep, running))
+        found = []
+        for cell, result in compute_here(sweep):
+            running.advance()
+            found.append(ComputedCell(cell.settings, result))
+        return found
     with tempfile.TemporaryDirectory(prefix="genlaws-") as temporary:
         return _compute_in_folder(sweep, Path(temporary), running)
 
@@ -80,12 +84,6 @@ def compute_experiment(
     over = [Axis(name, tuple(values)) for name, values in axes.items()]
     sweep = make_sweep(get_experiment(experiment), settings, over, repeats, seed)
     return compute_cells(sweep, running, label)
-
-
-def _compute_in_process(sweep: Sweep, running: Running) -> Iterator[ComputedCell]:
-    for cell, result in compute_here(sweep):
-        running.advance()
-        yield ComputedCell(cell.settings, result)
 
 
 def _compute_in_folder(sweep: Sweep, folder: Path, running: Running) -> list[ComputedCell]:

@@ -153,12 +153,7 @@ class ListedExperiment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExperimentList(Result):
-    """Experiments that a sweep can run.
-
-    Attributes
-    ----------
-    experiments : tuple of ListedExperiment
-    """
+    """Experiments that a sweep can run."""
 
     experiments: tuple[ListedExperiment, ...]
 

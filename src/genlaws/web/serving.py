@@ -74,7 +74,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(name or None, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         return socket.create_server((name, number), family=family, backlog=256)
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):  # a part of a name may have 63 letters
         raise InputError(f"host must be a name or an address of this machine; got {host!r}.") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)

@@ -104,7 +104,7 @@ def test_shares_and_laws_of_a_table_are_those_of_its_networks(monkeypatch):
                 ]
         return pd.DataFrame(rows)
 
-    monkeypatch.setattr(relations_success, "networks", networks)
+    monkeypatch.setattr(relations_success.cells, "networks", networks)
     frame = success_data(settings, Running())
     assert frame["ratio"].tolist() == pytest.approx([10.0, 0.1, 10.0, 0.1])
     # An accuracy of the target itself is not above it.
@@ -200,7 +200,7 @@ def test_control_table_names_batches_and_decay(monkeypatch):
         rates = [rate for rate in axes["encoder_rate"] for _ in range(settings.repeats)]
         return pd.DataFrame([{"encoder_rate": rate, **about} for rate in rates])
 
-    monkeypatch.setattr(relations_success, "networks", networks)
+    monkeypatch.setattr(relations_success.cells, "networks", networks)
     settings = ControlSettings(ratios=(1.0, 0.1), variants=(("adamw", None, 2.0), ("sgd", 16, 0.0)), repeats=2)
     frame = control_data(settings, Running())
     assert seen == [(None, 2.0, 2.0, settings.adam_rate), (16, 0.0, 0.0, settings.sgd_rate)]
@@ -260,7 +260,7 @@ def test_depth_table_counts_networks_of_each_width_and_depth(monkeypatch):
             for depth in axes["depth"]
         ).explode(["train_accuracy", "test_accuracy"])
 
-    monkeypatch.setattr(relations_depth, "networks", networks)
+    monkeypatch.setattr(relations_depth.cells, "networks", networks)
     settings = DepthSettings(widths=(10, 20), depths=(0, 8), repeats=2)
     frame = depth_data(settings, Running())
     assert frame[["width", "depth"]].to_numpy().tolist() == [[10, 0], [10, 8], [20, 0], [20, 8]]

@@ -152,7 +152,9 @@ def test_colorings_of_which_some_populations_find_none_are_still_counted(monkeyp
     monkeypatch.setattr(color_chain, "ENOUGH_PROPER_SHARE", 0.0)
     estimates = []
     for seed in range(40):
-        particles = color_chain._Particles(crown, 3, 16 * color_chain.POPULATIONS, np.random.default_rng(seed))
+        particles = color_chain._Particles(
+            crown, 3, 16 * color_chain.resampling.POPULATIONS, np.random.default_rng(seed)
+        )
         found = color_chain._harden(particles)
         if found is not None:
             assert np.isneginf(found).any()

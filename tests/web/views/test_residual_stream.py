@@ -126,7 +126,7 @@ def test_packaged_models_can_be_measured_again(answers, tmp_path):
         assert tuple(texts.read_text(encoding="utf-8").splitlines()) == example_texts(bundled_stream(fit).texts)
         command, bound, _ = app.parse_args(words[place + 1 :], exit_on_error=False, print_error=False)
         assert (command.__name__, bound.args, bound.arguments["texts"].name) == ("analyze", (name,), "$file")
-        assert bound.arguments["measured"].measures == "paths,correlations,dimensions,rotations"
+        assert bound.arguments["measures"] == "paths,correlations,dimensions,rotations"
 
 
 @pytest.mark.parametrize("fit", ["SmolLM2", "none"])

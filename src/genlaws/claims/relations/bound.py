@@ -8,40 +8,24 @@ from itertools import permutations
 import numpy as np
 from scipy import stats
 
+from genlaws import relations
 from genlaws.claims.claim import EXACT_TOLERANCE, Finding, corrected_if, graded, holds_if, number_id
 from genlaws.claims.relations.description_length import N
 from genlaws.core.arguments import Array, Mask
-from genlaws.relations import (
-    CompleteBipartite,
-    Equivalence,
-    Hypotheses,
-    Relation,
-    TotalOrder,
-    TrainingSet,
-    accuracy_formula,
-    bound_curve,
-    critical_fraction,
-    data_needed,
-    description_length_exact,
-    draw_training_set,
-    inferable_fraction,
-    less_than,
-    named_relation,
-    paper_bound,
-    posterior,
-    query_curve,
-)
 from genlaws.relations.inference.bound_curve import guess_accuracy, paper_accuracy
 
 PAPER_RELATIONS = ("mod3", "mod5", "less-than", "bipartite-15-15")
-HYPOTHESES: dict[str, Hypotheses] = {
-    "mod3": Equivalence(3), "mod5": Equivalence(5), "less-than": TotalOrder(), "bipartite-15-15": CompleteBipartite()
-}  # fmt: skip
+HYPOTHESES: dict[str, relations.Hypotheses] = {
+    "mod3": relations.Equivalence(3),
+    "mod5": relations.Equivalence(5),
+    "less-than": relations.TotalOrder(),
+    "bipartite-15-15": relations.CompleteBipartite(),
+}
 ACCURACY_TOLERANCE = 0.2  # two curves that agree roughly may differ by this much in accuracy
 
 
-def _empty_training_set(elements: int) -> TrainingSet:
-    return TrainingSet(elements, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool))
+def _empty_training_set(elements: int) -> relations.TrainingSet:
+    return relations.TrainingSet(elements, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool))
 
 
 def check_balls_in_buckets(quick: bool) -> Finding:
@@ -53,7 +37,7 @@ def check_balls_in_buckets(quick: bool) -> Finding:
         filled = np.arange(buckets + 1)
         for _ in range(balls):
             law = law * filled / buckets + np.append(0.0, (law * (buckets - filled) / buckets)[:-1])
-        worst = max(worst, abs(float(law @ filled) / buckets - float(inferable_fraction(balls, buckets))))
+        worst = max(worst, abs(float(law @ filled) / buckets - float(relations.inferable_fraction(balls, buckets))))
     return holds_if(
         worst < EXACT_TOLERANCE, {"largest_difference": worst}, "The mean share of filled buckets is that of Eq. 3."
     )
@@ -62,8 +46,8 @@ def check_balls_in_buckets(quick: bool) -> Finding:
 def check_critical_fraction(quick: bool) -> Finding:
     """Put the critical share of Eq. 4 back into Eq. 3."""
     lengths = np.array([26.2, 39.75, 53.3, 107.7])
-    share = critical_fraction(0.9, N, lengths)
-    back = inferable_fraction(share * N**2, lengths)
+    share = relations.critical_fraction(0.9, N, lengths)
+    back = relations.inferable_fraction(share * N**2, lengths)
     worst = float(np.abs(back - 0.9).max())
     return holds_if(
         worst < EXACT_TOLERANCE, {"largest_difference": worst}, "Eq. 4 is the solution of f(N p) = α with Eq. 3."
@@ -75,7 +59,7 @@ def check_data_needed(quick: bool) -> Finding:
     names = ("mod3", "less-than", "bipartite-15-15") if quick else PAPER_RELATIONS
     ratios: dict[str, float] = {}
     for name in names:
-        found = data_needed(named_relation(name), target_accuracy=0.9, repeats=2 if quick else 20)
+        found = relations.data_needed(relations.named_relation(name), target_accuracy=0.9, repeats=2 if quick else 20)
         ratios[name] = float(found.fraction_formula / found.train_fraction.value)
     numbers = {number_id(f"eq_4_over_exact_share_{name}"): one for name, one in ratios.items()}
     far = max(max(one, 1.0 / one) for one in ratios.values())
@@ -94,7 +78,7 @@ def check_upper_bound(quick: bool) -> Finding:
     above, below, listed = 0.0, 0.0, _largest_listing_gap()
     for name in ("less-than", "bipartite-15-15", "mod3"):
         paper = paper_accuracy(N, HYPOTHESES[name], shares)
-        points = bound_curve(named_relation(name), train_fraction=shares, repeats=repeats).points
+        points = relations.bound_curve(relations.named_relation(name), train_fraction=shares, repeats=repeats).points
         for point, value in zip(points, paper, strict=True):
             spare = 0.0 if point.train_fraction == 0.0 else float(point.accuracy.value - point.accuracy.low)
             above = max(above, point.accuracy.value - spare - float(value))
@@ -114,15 +98,15 @@ def check_upper_bound(quick: bool) -> Finding:
 
 def _largest_listing_gap() -> float:
     """Return how far the exact bound is from one found by listing all orders, for random training sets."""
-    worst, relation = 0.0, less_than(5)
+    worst, relation = 0.0, relations.less_than(5)
     ranks = np.array(list(permutations(range(5))))
     tables = ranks[:, :, None] < ranks[:, None, :]
     for seed in range(8):
-        known = draw_training_set(relation, 0.2, seed)
+        known = relations.draw_training_set(relation, 0.2, seed)
         agree = (tables[:, known.pairs[:, 0], known.pairs[:, 1]] == known.values).all(axis=1)
         share = tables[agree].mean(axis=0)
         listed = float(np.maximum(share, 1.0 - share).mean())
-        worst = max(worst, abs(listed - posterior(known, TotalOrder()).accuracy))
+        worst = max(worst, abs(listed - relations.posterior(known, relations.TotalOrder()).accuracy))
     return worst
 
 
@@ -131,8 +115,8 @@ def check_guess_of_an_order(quick: bool) -> Finding:
     orders = [one for one in permutations("xyz") if one.index("x") < one.index("y")]
     chances = [np.mean([one.index(a) < one.index("z") for one in orders]) for a in "xy"]
     best = float(np.mean([max(one, 1.0 - one) for one in chances]))
-    nothing = posterior(_empty_training_set(N), TotalOrder()).accuracy
-    stated = guess_accuracy(TotalOrder())
+    nothing = relations.posterior(_empty_training_set(N), relations.TotalOrder()).accuracy
+    stated = guess_accuracy(relations.TotalOrder())
     return corrected_if(
         abs(best - stated) < EXACT_TOLERANCE,
         abs(best - (1.0 - stated)) < EXACT_TOLERANCE,
@@ -140,7 +124,7 @@ def check_guess_of_an_order(quick: bool) -> Finding:
             "orders": len(orders),
             "chance_of_guessing_right": best,
             "chance_by_the_paper": stated,
-            "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, TotalOrder(), 0.0)),
+            "accuracy_with_nothing_seen_eq_5": float(paper_accuracy(N, relations.TotalOrder(), 0.0)),
             "accuracy_with_nothing_seen_exact": nothing,
         },
         "A guess is right with probability 2/3; 1/3 is that of the rarer answer. With nothing seen no pair is known to "
@@ -151,26 +135,36 @@ def check_guess_of_an_order(quick: bool) -> Finding:
 def check_guess_of_classes(quick: bool) -> Finding:
     """Compare 1/k and 1/2 with the chance of an entry between two elements of which nothing is known."""
     worst = 0.0
-    for known, stated in ((Equivalence(3), 1 / 3), (Equivalence(5), 1 / 5), (CompleteBipartite(), 1 / 2)):
-        chance = float(posterior(_empty_training_set(N), known).probability[0, 1])
+    for known, stated in (
+        (relations.Equivalence(3), 1 / 3),
+        (relations.Equivalence(5), 1 / 5),
+        (relations.CompleteBipartite(), 1 / 2),
+    ):
+        chance = float(relations.posterior(_empty_training_set(N), known).probability[0, 1])
         worst = max(worst, abs(chance - stated), abs(guess_accuracy(known) - stated))
     return holds_if(
         worst < EXACT_TOLERANCE, {"largest_difference": worst}, "1/k for k classes and 1/2 for two sides are exact."
     )
 
 
-def _chain(last: int) -> TrainingSet:
+def _chain(last: int) -> relations.TrainingSet:
     """Return what is known of the order of ten numbers from the comparisons 0 < 1, 1 < 2 and so on up to a number."""
     pairs = np.array([(number, number + 1) for number in range(last)])
-    return TrainingSet(10, pairs, np.ones(last, dtype=bool))
+    return relations.TrainingSet(10, pairs, np.ones(last, dtype=bool))
 
 
 def check_first_comparison(quick: bool) -> Finding:
     """Measure what the comparison 0 < 9 adds about the order of ten numbers."""
-    before = posterior(_empty_training_set(10), TotalOrder()).bits_left
-    worth = before - posterior(_empty_training_set(10).with_answer((0, 9), True), TotalOrder()).bits_left
+    before = relations.posterior(_empty_training_set(10), relations.TotalOrder()).bits_left
+    worth = (
+        before
+        - relations.posterior(_empty_training_set(10).with_answer((0, 9), True), relations.TotalOrder()).bits_left
+    )
     chain = _chain(9)
-    last = posterior(chain, TotalOrder()).bits_left - posterior(chain.with_answer((0, 9), True), TotalOrder()).bits_left
+    last = (
+        relations.posterior(chain, relations.TotalOrder()).bits_left
+        - relations.posterior(chain.with_answer((0, 9), True), relations.TotalOrder()).bits_left
+    )
     return corrected_if(
         abs(worth) < EXACT_TOLERANCE,
         abs(worth - 1.0) < EXACT_TOLERANCE,
@@ -184,7 +178,9 @@ def check_powerful_comparison(quick: bool) -> Finding:
     """Count what follows from 4 < 5 when the order of 0 to 4 is known."""
     known = _chain(4)
     pairs = [(number, 5) for number in range(4)]
-    before, after = (posterior(one, TotalOrder()).probability for one in (known, known.with_answer((4, 5), True)))
+    before, after = (
+        relations.posterior(one, relations.TotalOrder()).probability for one in (known, known.with_answer((4, 5), True))
+    )
     open_before = sum(before[pair] < 1.0 - EXACT_TOLERANCE for pair in pairs)
     follow = sum(after[pair] > 1.0 - EXACT_TOLERANCE for pair in pairs)
     return holds_if(
@@ -197,9 +193,9 @@ def check_powerful_comparison(quick: bool) -> Finding:
 def check_at_least_b_samples(quick: bool) -> Finding:
     """Query the most informative pair each time and count the answers until an order is known."""
     size = 9 if quick else 16
-    order = less_than(size)
-    length = description_length_exact(order)
-    (curve,) = query_curve(order, repeats=2 if quick else 5, strategies=["best"]).strategies
+    order = relations.less_than(size)
+    length = relations.description_length_exact(order)
+    (curve,) = relations.query_curve(order, repeats=2 if quick else 5, strategies=["best"]).strategies
     needed = float(curve.queries_to_certainty.value)
     first = float(np.mean(curve.bits_left[:, 0] - curve.bits_left[:, 1]))
     return holds_if(
@@ -224,7 +220,7 @@ def check_two_estimates(quick: bool) -> Finding:
 
 
 def _largest_distance(name: str, shares: Array, repeats: int) -> float:
-    points = bound_curve(named_relation(name), train_fraction=shares, repeats=repeats).points
+    points = relations.bound_curve(relations.named_relation(name), train_fraction=shares, repeats=repeats).points
     exact = np.array([point.accuracy.value for point in points])
     return float(np.abs(paper_accuracy(N, HYPOTHESES[name], shares) - exact).max())
 
@@ -232,11 +228,11 @@ def _largest_distance(name: str, shares: Array, repeats: int) -> float:
 def check_caption(quick: bool) -> Finding:
     """Find which of Eqs. 3 and 5 is near the bound that Fig. 2 shows."""
     shares = np.array([0.0, 0.02, 0.06, 0.1])
-    length = description_length_exact(named_relation("mod3"))
-    points = bound_curve(named_relation("mod3"), train_fraction=shares, repeats=4).points
+    length = relations.description_length_exact(relations.named_relation("mod3"))
+    points = relations.bound_curve(relations.named_relation("mod3"), train_fraction=shares, repeats=4).points
     exact = np.array([point.accuracy.value for point in points])
-    third = np.abs(inferable_fraction(shares * N**2, length) - exact).max()
-    fifth = np.abs(accuracy_formula(shares, N, length, 1 / 3) - exact).max()
+    third = np.abs(relations.inferable_fraction(shares * N**2, length) - exact).max()
+    fifth = np.abs(relations.accuracy_formula(shares, N, length, 1 / 3) - exact).max()
     return corrected_if(
         third < ACCURACY_TOLERANCE,
         fifth < ACCURACY_TOLERANCE,
@@ -248,10 +244,10 @@ def check_caption(quick: bool) -> Finding:
 def check_possible_classes(quick: bool) -> Finding:
     """Compare the paper's procedure for classes with the exact bound on the same training sets."""
     repeats = 10 if quick else 100
-    relation, known = named_relation("bipartite-15-15"), CompleteBipartite()
-    sets = [draw_training_set(relation, 0.02, seed) for seed in range(repeats)]
-    paper = np.array([paper_bound(relation, one) for one in sets])
-    exact = np.array([posterior(one, known).accuracy for one in sets])
+    relation, known = relations.named_relation("bipartite-15-15"), relations.CompleteBipartite()
+    sets = [relations.draw_training_set(relation, 0.02, seed) for seed in range(repeats)]
+    paper = np.array([relations.paper_bound(relation, one) for one in sets])
+    exact = np.array([relations.posterior(one, known).accuracy for one in sets])
     counted = np.array([_two_class_bound(one) for one in sets])
     return corrected_if(
         float(np.abs(paper - exact).max()) < 0.02,
@@ -260,14 +256,14 @@ def check_possible_classes(quick: bool) -> Finding:
             "paper_procedure": paper.mean(),
             "exact_bound": exact.mean(),
             "exact_bound_by_components": counted.mean(),
-            "procedure_as_printed": _literal_bound(named_relation("mod3")),
+            "procedure_as_printed": _literal_bound(relations.named_relation("mod3")),
         },
         "The sets of possible classes use labels of partners that the learner cannot know. Exact for two classes: one "
         "half, and half the sum of squared shares of the components of known pairs.",
     )
 
 
-def _two_class_bound(known: TrainingSet) -> float:
+def _two_class_bound(known: relations.TrainingSet) -> float:
     """Return the bound for two classes from the connected components of the known pairs."""
     part = np.arange(known.element_count)
     for first, second in known.pairs:
@@ -276,7 +272,7 @@ def _two_class_bound(known: TrainingSet) -> float:
     return 0.5 + 0.5 * float((sizes**2).sum()) / known.element_count**2
 
 
-def _literal_bound(relation: Relation) -> float:
+def _literal_bound(relation: relations.Relation) -> float:
     """Return the procedure's accuracy with nothing seen if an element counts as its own partner, as printed."""
     classes = np.arange(N) % 3
     possible: Mask = classes[:, None] == np.arange(3)  # R[i][i] = 1 settles the class of every element

@@ -10,29 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from genlaws import relations
 from genlaws.claims.claim import EXACT_TOLERANCE, Finding, corrected_if, holds_if
 from genlaws.core.arguments import Mask
-from genlaws.relations import (
-    Relation,
-    complete_bipartite,
-    count_automorphisms,
-    description_length_count,
-    description_length_exact,
-    description_length_table,
-    less_than,
-    modulo,
-    properties,
-    tree,
-)
 
 N = 30  # elements of the paper
 MAX_SECONDS = 60.0  # that still count as a matter of seconds
 # Laws that Section II names for each relation.
 STATED_LAWS = {
-    "modulo 3": (modulo(N, 3), ("symmetric", "reflexive", "transitive")),
-    "modulo 5": (modulo(N, 5), ("symmetric", "reflexive", "transitive")),
-    "greater-than": (less_than(N), ("antisymmetric", "transitive")),
-    "bipartite": (complete_bipartite(15, 15), ("symmetric",)),
+    "modulo 3": (relations.modulo(N, 3), ("symmetric", "reflexive", "transitive")),
+    "modulo 5": (relations.modulo(N, 5), ("symmetric", "reflexive", "transitive")),
+    "greater-than": (relations.less_than(N), ("antisymmetric", "transitive")),
+    "bipartite": (relations.complete_bipartite(15, 15), ("symmetric",)),
 }
 APPROXIMATION_TOLERANCE = 0.05  # relative: an approximation of a length may be off by this much
 TEXT_DIVISOR = 2.0  # what n is divided by in the text, n log2(n/2)
@@ -42,7 +31,7 @@ def check_stated_properties(quick: bool) -> Finding:
     """Test the laws that Section II names on the tables of Table I."""
     failed = [
         f"{name} is not {law}" for name, (relation, laws) in STATED_LAWS.items() for law in laws
-        if not getattr(properties(relation), law)
+        if not getattr(relations.properties(relation), law)
     ]  # fmt: skip
     sides = STATED_LAWS["bipartite"][0].matrix
     two_steps = (sides.astype(int) @ sides.astype(int) > 0) & sides
@@ -63,16 +52,16 @@ def check_orbit_formula(quick: bool) -> Finding:
     """Relabel random relations in every way and count the different tables."""
     rng, n, draws = np.random.default_rng(0), 4 if quick else 5, 30 if quick else 200
     orders = [np.array(one) for one in permutations(range(n))]
-    relations = [Relation.from_matrix(rng.random((n, n)) < share) for share in rng.uniform(0.1, 0.9, draws)]
-    relations += [modulo(n, 2), less_than(n), complete_bipartite(2, n - 2)]
+    tested = [relations.Relation.from_matrix(rng.random((n, n)) < share) for share in rng.uniform(0.1, 0.9, draws)]
+    tested += [relations.modulo(n, 2), relations.less_than(n), relations.complete_bipartite(2, n - 2)]
     worst = 0.0
-    for relation in relations:
+    for relation in tested:
         table = relation.matrix
         copies = len({table[np.ix_(order, order)].tobytes() for order in orders})
-        worst = max(worst, abs(math.log2(copies) - description_length_exact(relation)))
+        worst = max(worst, abs(math.log2(copies) - relations.description_length_exact(relation)))
     return holds_if(
         worst < EXACT_TOLERANCE,
-        {"relations": len(relations), "largest_difference_in_bits": worst},
+        {"relations": len(tested), "largest_difference_in_bits": worst},
         "log2(n!/|Aut|) is the logarithm of the number of different relabelings.",
     )
 
@@ -82,7 +71,7 @@ def check_bipartite_automorphisms(quick: bool) -> Finding:
     sizes = [(1, 3), (2, 3), (2, 2)] + ([] if quick else [(3, 3), (2, 4)])
     off = 0
     for a, c in sizes:
-        table = complete_bipartite(a, c).matrix
+        table = relations.complete_bipartite(a, c).matrix
         orders = (np.array(one) for one in permutations(range(a + c)))
         found = sum(bool((table[np.ix_(one, one)] == table).all()) for one in orders)
         off += found != math.factorial(a) * math.factorial(c) * (2 if a == c else 1)
@@ -101,8 +90,8 @@ def check_large_graphs(quick: bool) -> Finding:
     size, rng = 50_000 if quick else 1_000_000, np.random.default_rng(0)
     children = np.arange(1, size)
     parents = (rng.random(size - 1) * children).astype(np.int64)
-    relation, start = Relation(size, np.column_stack([parents, children])), perf_counter()
-    bits = count_automorphisms(relation).count.bit_length()
+    relation, start = relations.Relation(size, np.column_stack([parents, children])), perf_counter()
+    bits = relations.count_automorphisms(relation).count.bit_length()
     seconds = perf_counter() - start
     return holds_if(
         seconds < MAX_SECONDS,
@@ -142,7 +131,7 @@ def _laws_obeyed(tables: Mask) -> dict[str, Mask]:
 
 
 def _table_bits(name: str, elements: int, **more: Any) -> float:
-    return float(description_length_table(name, element_count=elements, **more))
+    return float(relations.description_length_table(name, element_count=elements, **more))
 
 
 def check_plain_classes(quick: bool) -> Finding:
@@ -163,7 +152,9 @@ def check_antisymmetric(quick: bool) -> Finding:
     counts = {n: int(_laws_obeyed(all_tables(n))["antisymmetric"].sum()) for n in sizes}
     paper = max(abs(math.log2(count) - _table_bits("antisymmetric", n)) for n, count in counts.items())
     right = max(abs(count - 2**n * 3 ** (n * (n - 1) // 2)) for n, count in counts.items())
-    library = max(abs(description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes)
+    library = max(
+        abs(relations.description_length_count("antisymmetric", element_count=n) - math.log2(counts[n])) for n in sizes
+    )
     return corrected_if(
         paper < EXACT_TOLERANCE,
         right == 0 and library < EXACT_TOLERANCE,
@@ -186,7 +177,7 @@ def check_equivalence(quick: bool) -> Finding:
     counts = {k: int((classes == k).sum()) for k in range(1, n + 1)}
     right = max(abs(counts[k] - _stirling(n, k)) for k in counts)
     bits = {k: (_table_bits("equivalence", N, class_count=k), math.log2(_stirling(N, k))) for k in (3, 5)}
-    exact = {k: description_length_exact(modulo(N, k)) for k in bits}
+    exact = {k: relations.description_length_exact(relations.modulo(N, k)) for k in bits}
     numbers = {f"bits_by_the_paper_{k}_classes": pair[0] for k, pair in bits.items()}
     numbers |= {f"bits_by_counting_{k}_classes": pair[1] for k, pair in bits.items()}
     numbers |= {f"bits_of_equal_size_{k}_classes": one for k, one in exact.items()}
@@ -214,7 +205,7 @@ def check_total_order(quick: bool) -> Finding:
         f"orders_of_{n}_elements": count,
         "log2_factorial_30": bits,
         "n_log2_n_over_e": N * math.log2(N / math.e),
-        "library_exact": description_length_exact(less_than(N)),
+        "library_exact": relations.description_length_exact(relations.less_than(N)),
     }
     same = abs(float(numbers["library_exact"]) - bits) < EXACT_TOLERANCE
     return holds_if(
@@ -256,7 +247,7 @@ def check_complete_bipartite(quick: bool) -> Finding:
             f"relations_of_{n}_elements": count,
             "bits_by_the_paper": _table_bits("complete bipartite", n),
             "bits_by_counting": math.log2(count),
-            "bits_with_15_and_15_known": description_length_exact(complete_bipartite(15, 15)),
+            "bits_with_15_and_15_known": relations.description_length_exact(relations.complete_bipartite(15, 15)),
         },
         "n - 1 bits: exchanging the sides changes nothing. With known sides fewer, 26.2 for 15 and 15.",
     )
@@ -268,7 +259,7 @@ def check_incomplete_bipartite(quick: bool) -> Finding:
     across = side[:, None] != side
     tables = all_tables(4)
     count = int(((tables == tables.swapaxes(1, 2)) & (across | ~tables)).all(axis=(1, 2)).sum())
-    paper = float(description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
+    paper = float(relations.description_length_table("incomplete bipartite", element_count=4, side_sizes=(2, 2)))
     return holds_if(
         abs(math.log2(count) - paper) < EXACT_TOLERANCE,
         {"relations": count, "bits": math.log2(count), "bits_by_the_paper": paper},
@@ -280,8 +271,8 @@ def check_tree(quick: bool) -> Finding:
     """Count trees, and compare the paper's row with its largest value: a single path."""
     sizes = (3, 4) if quick else (3, 4, 5)
     counts = {n: _tree_count(n) for n in sizes}
-    path = tree([-1, *range(N - 1)])
-    deepest, rooted = float(description_length_table(path)), (N - 1) * math.log2(N)
+    path = relations.tree([-1, *range(N - 1)])
+    deepest, rooted = float(relations.description_length_table(path)), (N - 1) * math.log2(N)
     return corrected_if(
         deepest > (1.0 - APPROXIMATION_TOLERANCE) * (N - 2) * math.log2(N),
         all(count == n ** (n - 2) for n, count in counts.items()),
@@ -311,8 +302,8 @@ def check_transitive(quick: bool) -> Finding:
     """Count transitive relations, and put a total order into the paper's row."""
     n = 3 if quick else 4
     count = int(_laws_obeyed(all_tables(n))["transitive"].sum())
-    order = float(description_length_table("transitive", element_count=N, chain_length=float(N)))
-    pairs = float(description_length_table("transitive", element_count=n, chain_length=2.0))
+    order = float(relations.description_length_table("transitive", element_count=N, chain_length=float(N)))
+    pairs = float(relations.description_length_table("transitive", element_count=n, chain_length=2.0))
     return holds_if(
         order > 0.5 * math.log2(math.factorial(N)) and pairs < 1.1 * math.log2(count),
         {

@@ -20,7 +20,7 @@ from genlaws.relations.inference.equivalences import PRIORS
 from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of, named_hypotheses
 from genlaws.relations.parameters import Entities
 from genlaws.relations.structure.families import named_relation
-from genlaws.relations.structure.knowledge_graph import KnowledgeGraph, read_knowledge_graph
+from genlaws.relations.structure.knowledge_graph import ENTITY_CHOICES, KnowledgeGraph, read_knowledge_graph
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import edge_rows, read_training_set
 
@@ -56,13 +56,16 @@ Prior = Annotated[
 
 def read_source(source: str, elements: int | None, relation: str | None, entities: str) -> Relation | KnowledgeGraph:
     """Return the relation that the options name; a file with several relations is returned whole if none is named."""
+    one_of("entities", entities, ENTITY_CHOICES)
     path = Path(source)
     if path.suffix.lower() not in {*MATRIX_SUFFIXES, *EDGE_SUFFIXES} and not path.is_file():
-        return _named(source, elements, relation)
+        _refuse_selection(repr(source), "single relation", relation, entities)
+        return _named(source, elements)
     if elements is not None:
         raise InputError("elements is for named relations; a file has its own elements.")
     if path.suffix.lower() in ARRAY_SUFFIXES or (relation is None and holds_matrix(path)):
-        return _matrix(path, relation)
+        _refuse_selection(path.name, "matrix", relation, entities)
+        return Relation.from_matrix(read_table("relation", path, names="none").values, label=path.stem)
     if path.suffix.lower() not in EDGE_SUFFIXES:
         raise InputError(
             f"The file must end in {', '.join(dict.fromkeys((*MATRIX_SUFFIXES, *EDGE_SUFFIXES)))}; got {source!r}."
@@ -80,18 +83,18 @@ def read_relation(source: str, elements: int | None, relation: str | None, entit
     return found.relation(relation, entities) if isinstance(found, KnowledgeGraph) else found
 
 
-def _named(name: str, elements: int | None, relation: str | None) -> Relation:
+def _named(name: str, elements: int | None) -> Relation:
     if "/" in name or "\\" in name:
         raise InputError(f"There is no file {name!r}.")
-    if relation is not None:
-        raise InputError(f"relation selects from a knowledge-graph file; {name!r} is a single relation.")
     return named_relation(name, elements)
 
 
-def _matrix(path: Path, relation: str | None) -> Relation:
+def _refuse_selection(source: str, kind: str, relation: str | None, entities: str) -> None:
+    """Raise if a part of what is no file of edges is selected."""
     if relation is not None:
-        raise InputError(f"relation selects from a knowledge-graph file; {path.name} is a matrix.")
-    return Relation.from_matrix(read_table("relation", path, names="none").values, label=path.stem)
+        raise InputError(f"relation selects from a knowledge-graph file; {source} is a {kind}.")
+    if entities != ENTITY_CHOICES[0]:
+        raise InputError(f"entities {entities!r} is for a knowledge-graph file; {source} is a {kind}.")
 
 
 def holds_matrix(path: Path) -> bool:
@@ -209,4 +212,7 @@ def _known_class(relation: Relation, name: str | None, prior: str) -> Hypotheses
 def _read_names(path: Path | None) -> list[str]:
     if path is None:
         return []
-    return [line.strip() for line in read_lines("names", path) if line.strip()]
+    names = [line.strip() for line in read_lines("names", path) if line.strip()]
+    if not names:
+        raise InputError(f"names must be a file with the name of every element; {str(path)!r} is empty.")
+    return names

@@ -97,7 +97,13 @@ def draw_bound(frame: pd.DataFrame, settings: BoundFigureSettings) -> Figure:
     for axes in panels[len(labels) - columns : len(labels)]:
         axes.set_xlabel("training fraction $p$")
         axes.tick_params(labelbottom=True)
-    style.legend_below(figure, _bound_handles())
+    handles = [
+        Line2D([], [], color=EXACT_COLOR, label="exact bound, with interval"),
+        Line2D([], [], color=PROCEDURE_COLOR, linestyle=(0, (4, 1.5)), label="the paper's procedure"),
+        Line2D([], [], color=FORMULA_COLOR, linestyle=":", linewidth=1.0, label="the paper's Eq. 5"),
+        Line2D([], [], color=style.GRAY, linewidth=0.6, label="majority answer"),
+    ]
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -113,15 +119,6 @@ def _bound_panel(axes: Axes, table: pd.DataFrame, label: str) -> None:
     axes.set_ylim(min(0.95 * majority, 0.98 * float(table["accuracy"].min())), 1.015)
     axes.set_ylabel(ACCURACY_LABEL)
     axes.set_title(label)
-
-
-def _bound_handles() -> list[Line2D]:
-    return [
-        Line2D([], [], color=EXACT_COLOR, label="exact bound, with interval"),
-        Line2D([], [], color=PROCEDURE_COLOR, linestyle=(0, (4, 1.5)), label="the paper's procedure"),
-        Line2D([], [], color=FORMULA_COLOR, linestyle=":", linewidth=1.0, label="the paper's Eq. 5"),
-        Line2D([], [], color=style.GRAY, linewidth=0.6, label="majority answer"),
-    ]
 
 
 def query_data(settings: QuerySettings, running: Running) -> pd.DataFrame:

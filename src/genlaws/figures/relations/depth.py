@@ -17,18 +17,7 @@ from pydantic import Field
 
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.relations.cells import (
-    Depth,
-    Fraction,
-    NetworkFigureSettings,
-    Rate,
-    Steps,
-    Width,
-    grouped,
-    mean_accuracy_columns,
-    networks,
-    share_columns,
-)
+from genlaws.figures.relations import cells
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations.networks.runs import log_every
 from genlaws.render import style
@@ -51,33 +40,33 @@ BAND_LINE_STYLE: dict[str, Any] = {"color": SHARE_COLOR, "linewidth": 2.5, "soli
 BAND_HEIGHT = 1.06  # where the band of half the networks is drawn, above every share
 
 
-class DepthSettings(NetworkFigureSettings):
+class DepthSettings(cells.NetworkFigureSettings):
     """Hidden layers, and a few widths; the paper has one network of width 10 at each depth, on 30 % of the entries."""
 
     relation: str = "mod3"
-    depths: Annotated[tuple[Depth, ...], Field(min_length=1, max_length=30)] = (0, 1, 2, 3, 5, 8, 10, 15, 20)
-    widths: Annotated[tuple[Width, ...], Field(min_length=1, max_length=4)] = (10,)
-    train_fraction: Fraction = 0.3
-    learning_rate: Rate = 3e-3
+    depths: Annotated[tuple[cells.Depth, ...], Field(min_length=1, max_length=30)] = (0, 1, 2, 3, 5, 8, 10, 15, 20)
+    widths: Annotated[tuple[cells.Width, ...], Field(min_length=1, max_length=4)] = (10,)
+    train_fraction: cells.Fraction = 0.3
+    learning_rate: cells.Rate = 3e-3
     repeats: Annotated[int, Field(ge=2, le=10_000)] = 20
-    target: Fraction = 0.9
-    steps: Steps = 3000
+    target: cells.Fraction = 0.9
+    steps: cells.Steps = 3000
 
 
 def depth_data(settings: DepthSettings, running: Running) -> pd.DataFrame:
     """Return mean accuracies and the share of networks that generalize, by width and depth."""
     base = dict.fromkeys(("encoder_rate", "decoder_rate"), settings.learning_rate)
     axes = {"width": settings.widths, "depth": settings.depths}
-    table = networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, running)
+    table = cells.networks(settings, {**base, "log_every": log_every(settings.steps)}, axes, running)
     rows = [
         place
-        | mean_accuracy_columns("train_accuracy", group["train_accuracy"])
-        | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
+        | cells.mean_accuracy_columns("train_accuracy", group["train_accuracy"])
+        | cells.mean_accuracy_columns("test_accuracy", group["test_accuracy"])
         | {"test_accuracy_worst": group["test_accuracy"].min(), "test_accuracy_best": group["test_accuracy"].max()}
-        | share_columns("success", group["test_accuracy"] > settings.target)
-        | share_columns("fitted", group["train_accuracy"] > settings.target)
+        | cells.share_columns("success", group["test_accuracy"] > settings.target)
+        | cells.share_columns("fitted", group["train_accuracy"] > settings.target)
         | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
-        for place, group in grouped(table, ["width", "depth"])
+        for place, group in cells.grouped(table, ["width", "depth"])
     ]
     return pd.DataFrame(rows)
 
@@ -93,7 +82,7 @@ def depth_summary(frame: pd.DataFrame, settings: DepthSettings) -> pd.DataFrame:
     and ``"open"`` if too few networks were trained to decide.
     """
     rows = []
-    for place, group in grouped(frame, ["width"]):
+    for place, group in cells.grouped(frame, ["width"]):
         table = group.sort_values("depth")
         depth = table["depth"].to_numpy()
         inside, outside = table["success_low"].to_numpy() > 0.5, table["success_high"].to_numpy() < 0.5

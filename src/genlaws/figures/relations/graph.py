@@ -20,14 +20,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, from_replicates, interval_columns
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.relations.cells import (
-    NetworkFigureSettings,
-    Rate,
-    Steps,
-    grouped,
-    mean_accuracy_columns,
-    networks,
-)
+from genlaws.figures.relations import cells
 from genlaws.figures.relations.learning import Shares
 from genlaws.relations.inference.bound_curve import crossing
 from genlaws.relations.structure.description_length import description_length_exact
@@ -54,7 +47,7 @@ NAME_SIDES: tuple[tuple[float, float, str, str], ...] = (
 )
 
 
-class GraphSettings(NetworkFigureSettings):
+class GraphSettings(cells.NetworkFigureSettings):
     """A knowledge-graph file, and the training fractions of each relation.
 
     Accuracy is balanced: relations of a graph are rare, and always answering no would be right almost everywhere.
@@ -65,10 +58,10 @@ class GraphSettings(NetworkFigureSettings):
     train_fractions: Shares = (0.05, 0.2, 0.5, 0.8)
     dimension: Annotated[int, Field(ge=1, le=1000)] = 6
     width: Annotated[int, Field(ge=1, le=10_000)] = 20
-    learning_rate: Rate = 1e-2
+    learning_rate: cells.Rate = 1e-2
     target: Annotated[float, Field(gt=0.5, lt=1)] = 0.75
     repeats: Annotated[int, Field(ge=2, le=10_000)] = 3
-    steps: Steps = 300
+    steps: cells.Steps = 300
 
 
 def graph_data(settings: GraphSettings, running: Running) -> pd.DataFrame:
@@ -83,16 +76,16 @@ def graph_data(settings: GraphSettings, running: Running) -> pd.DataFrame:
             "log_every": settings.steps,
             "target": NETWORK_TARGET,
         }
-        table = networks(settings, base, {"train_fraction": settings.train_fractions}, running)
+        table = cells.networks(settings, base, {"train_fraction": settings.train_fractions}, running)
         about = {
             "elements": relation.element_count,
             "pairs": len(relation.pairs),
             "description_length": description_length_exact(relation),
             "majority_accuracy": relation.majority_accuracy,
         }
-        for place, group in grouped(table, ["relation", "train_fraction"]):
-            accuracies = mean_accuracy_columns("balanced_accuracy", group["balanced_accuracy"])
-            accuracies |= mean_accuracy_columns("test_accuracy", group["test_accuracy"])
+        for place, group in cells.grouped(table, ["relation", "train_fraction"]):
+            accuracies = cells.mean_accuracy_columns("balanced_accuracy", group["balanced_accuracy"])
+            accuracies |= cells.mean_accuracy_columns("test_accuracy", group["test_accuracy"])
             rows.append({**place, **about, **accuracies, "networks": len(group)})
     return pd.DataFrame(rows)
 
@@ -112,7 +105,7 @@ def _read_relations(settings: GraphSettings) -> list[Relation]:
 def graph_summary(frame: pd.DataFrame, settings: GraphSettings) -> pd.DataFrame:
     """Return the share each relation needs for the target, and its rank correlation with the bits."""
     rows: list[dict[str, Any]] = []
-    for place, group in grouped(frame, ["relation", "pairs", "description_length"]):
+    for place, group in cells.grouped(frame, ["relation", "pairs", "description_length"]):
         bits_share = place["description_length"] / float(group["elements"].iloc[0]) ** 2
         rows.append(place | {"bits_per_entry": bits_share} | _needed_columns(group, settings.target))
     table = pd.DataFrame(rows)

@@ -18,19 +18,7 @@ from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.relations.cells import (
-    Fraction,
-    NetworkFigureSettings,
-    Rate,
-    Repeats,
-    Steps,
-    Width,
-    grouped,
-    mean_accuracy_columns,
-    networks,
-    share_columns,
-    threshold_columns,
-)
+from genlaws.figures.relations import cells
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import induction_gap
 from genlaws.relations.inference.hypotheses import hypotheses_of
@@ -41,7 +29,7 @@ from genlaws.render import style
 
 # Mode, hidden layers, units, dimension of the embeddings.
 Architecture = tuple[str, Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
-Shares = Annotated[tuple[Fraction, ...], Field(min_length=2, max_length=60)]
+Shares = Annotated[tuple[cells.Fraction, ...], Field(min_length=2, max_length=60)]
 BOUND_MODE = "bound"
 NORMAL_QUANTILE = 1.959963984540054  # standard deviations from the mean to the ends of a normal 95 % interval
 ARCHITECTURE = ["mode", "depth", "width", "dimension"]
@@ -67,13 +55,13 @@ NOT_REACHED_FACTOR = 1.25  # position of a target not reached, in units of the l
 NOT_REACHED_TEXT = "not reached"
 
 
-class LearningSettings(NetworkFigureSettings):
+class LearningSettings(cells.NetworkFigureSettings):
     """Networks trained with one rate for both parts."""
 
-    learning_rate: Rate = 1e-2
-    target: Fraction = 0.9
-    repeats: Repeats = 5
-    steps: Steps = 2000
+    learning_rate: cells.Rate = 1e-2
+    target: cells.Fraction = 0.9
+    repeats: cells.Repeats = 5
+    steps: cells.Steps = 2000
 
 
 class LearningCurveSettings(LearningSettings):
@@ -97,8 +85,14 @@ class RelationSizeSettings(LearningSettings):
 
     relation: str = "mod3"
     sizes: Annotated[tuple[Annotated[int, Field(ge=4, le=1000)], ...], Field(min_length=2, max_length=6)] = (30, 60)
-    entries_per_element: Annotated[tuple[Rate, ...], Field(min_length=2, max_length=40)] = (2.0, 4.0, 6.0, 8.0, 12.0)
-    width: Width = 20
+    entries_per_element: Annotated[tuple[cells.Rate, ...], Field(min_length=2, max_length=40)] = (
+        2.0,
+        4.0,
+        6.0,
+        8.0,
+        12.0,
+    )
+    width: cells.Width = 20
 
 
 class NoiseSettings(LearningSettings):
@@ -109,7 +103,7 @@ class NoiseSettings(LearningSettings):
         *(0.0, 0.05, 0.1, 0.2),
     )
     train_fractions: Shares = (0.1, 0.2, 0.3, 0.5, 0.75)
-    width: Width = 20
+    width: cells.Width = 20
 
 
 def curve_data(settings: LearningCurveSettings, running: Running) -> pd.DataFrame:
@@ -118,7 +112,7 @@ def curve_data(settings: LearningCurveSettings, running: Running) -> pd.DataFram
     for mode, depth, width, dimension in settings.architectures:
         base = _base(settings) | {"mode": mode, "depth": depth, "width": width, "dimension": dimension}
         axes = {"relation": settings.relations, "train_fraction": settings.train_fractions}
-        table = networks(settings, base, axes, running)
+        table = cells.networks(settings, base, axes, running)
         tables.append(table[["relation", *ARCHITECTURE, "train_fraction", "table_accuracy", "test_accuracy"]])
     for name in settings.relations:
         tables.append(_bound_rows(name, settings))
@@ -144,10 +138,10 @@ def _bound_rows(name: str, settings: LearningCurveSettings) -> pd.DataFrame:
 def curve_summary(frame: pd.DataFrame, settings: LearningCurveSettings) -> pd.DataFrame:
     """Return the induction gap of each architecture: area, and how many more entries it needs for the target."""
     rows = []
-    for place, all_of_it in grouped(frame, ["relation"]):
+    for place, all_of_it in cells.grouped(frame, ["relation"]):
         best = _matrix(all_of_it[all_of_it["mode"] == BOUND_MODE])
         learners = all_of_it[all_of_it["mode"] != BOUND_MODE]
-        for architecture, group in grouped(learners, ARCHITECTURE):
+        for architecture, group in cells.grouped(learners, ARCHITECTURE):
             gap = induction_gap(
                 sorted(set(group["train_fraction"])),
                 accuracies=_matrix(group),
@@ -176,11 +170,11 @@ def size_data(settings: RelationSizeSettings, running: Running) -> pd.DataFrame:
         rows += [
             place
             | {"entries_per_element": shares[place["train_fraction"]]}
-            | mean_accuracy_columns("table_accuracy", group["table_accuracy"])
-            | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
-            | share_columns("success", group["test_accuracy"] > settings.target)
+            | cells.mean_accuracy_columns("table_accuracy", group["table_accuracy"])
+            | cells.mean_accuracy_columns("test_accuracy", group["test_accuracy"])
+            | cells.share_columns("success", group["test_accuracy"] > settings.target)
             | {"networks": len(group)}
-            for place, group in grouped(networks(settings, _base(settings), axes, running), list(axes))
+            for place, group in cells.grouped(cells.networks(settings, _base(settings), axes, running), list(axes))
         ]
     return pd.DataFrame(rows)
 
@@ -192,9 +186,9 @@ def size_summary(frame: pd.DataFrame, settings: RelationSizeSettings) -> pd.Data
     share in the number of elements; -1 means as many entries per element at every size.
     """
     rows = []
-    for place, group in grouped(frame, ["elements"]):
-        entries = threshold_columns("critical_entries_per_element", group, "entries_per_element")
-        shares = threshold_columns("critical_fraction", group, "train_fraction")
+    for place, group in cells.grouped(frame, ["elements"]):
+        entries = cells.threshold_columns("critical_entries_per_element", group, "entries_per_element")
+        shares = cells.threshold_columns("critical_fraction", group, "train_fraction")
         relation = named_relation(settings.relation, int(place["elements"]))
         bits = description_length_exact(relation)
         about = {"description_length": bits, "bits_per_entry": bits / relation.pair_count}
@@ -227,11 +221,11 @@ def noise_data(settings: NoiseSettings, running: Running) -> pd.DataFrame:
     axes = {"label_noise": settings.noises, "train_fraction": settings.train_fractions}
     rows = [
         place
-        | mean_accuracy_columns("train_accuracy", group["train_accuracy"])
-        | mean_accuracy_columns("test_accuracy", group["test_accuracy"])
-        | share_columns("success", group["test_accuracy"] > settings.target)
+        | cells.mean_accuracy_columns("train_accuracy", group["train_accuracy"])
+        | cells.mean_accuracy_columns("test_accuracy", group["test_accuracy"])
+        | cells.share_columns("success", group["test_accuracy"] > settings.target)
         | {"majority_accuracy": group["majority_accuracy"].iloc[0], "networks": len(group)}
-        for place, group in grouped(networks(settings, _base(settings), axes, running), list(axes))
+        for place, group in cells.grouped(cells.networks(settings, _base(settings), axes, running), list(axes))
     ]
     return pd.DataFrame(rows)
 
@@ -301,11 +295,11 @@ def _span(summary: pd.DataFrame) -> tuple[float, float]:
 def _curve_panel(axes: Axes, table: pd.DataFrame, name: str, looks: _Styles) -> None:
     """Draw the networks, the bound above them, the majority answer, and the bits per entry."""
     lowest = 1.0
-    for place, group in grouped(table, ARCHITECTURE):
+    for place, group in cells.grouped(table, ARCHITECTURE):
         rows = pd.DataFrame(
             [
-                share | mean_accuracy_columns("accuracy", runs["table_accuracy"])
-                for share, runs in grouped(group.sort_values("train_fraction"), ["train_fraction"])
+                share | cells.mean_accuracy_columns("accuracy", runs["table_accuracy"])
+                for share, runs in cells.grouped(group.sort_values("train_fraction"), ["train_fraction"])
             ]
         )
         shares = rows["train_fraction"].to_numpy()
@@ -338,7 +332,7 @@ def _draw_bars(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color:
 def _gap_panel(axes: Axes, table: pd.DataFrame, looks: _Styles, span: tuple[float, float], *, named: bool) -> None:
     """Draw one row for each architecture: entries it needs beyond the bound's, with the interval."""
     left, edge = span
-    for place, group in grouped(table, ARCHITECTURE):
+    for place, group in cells.grouped(table, ARCHITECTURE):
         row = looks.every.index(tuple(place.values()))
         _gap_row(axes, row, group.iloc[0], looks.style(*place.values()), edge)
     axes.axvline(0.0, color=MODE_COLORS[BOUND_MODE], linewidth=1.2, zorder=1)

@@ -41,17 +41,8 @@ from genlaws.figures.relations.cells import (
     grouped,
     networks,
 )
+from genlaws.relations.networks import phases
 from genlaws.relations.networks.diagram import ADAM_RATES, CRITERIA, SGD_RATES, PhaseDiagram
-from genlaws.relations.networks.phases import (
-    PHASES,
-    boundary_of,
-    count_phases,
-    expand_counts,
-    fit_threshold,
-    fitted_counts,
-    format_slope,
-    slope_message,
-)
 from genlaws.relations.networks.runs import log_every
 from genlaws.relations.structure.families import named_relation
 from genlaws.render import style
@@ -66,7 +57,7 @@ PHASE_COLORS = {
     "memorization": style.PURPLE,
     "confusion": style.DARK_GRAY,
 }
-STACKED_PHASES = PHASES[::-1]  # from bottom to top: higher encoder rates generalize
+STACKED_PHASES = phases.PHASES[::-1]  # from bottom to top: higher encoder rates generalize
 FILLED_FRACTION = 0.95  # of the side of a cell; the rest separates it from its neighbors
 CASING = 1.3  # points of white on both sides of a line together, so that it is visible on every color
 DECODER_RATE_LABEL = r"decoder learning rate $\eta_{\mathrm{dec}}$"
@@ -159,7 +150,7 @@ def cased_line(axes: Axes, x: ArrayLike, y: ArrayLike, *, linewidth: float, **lo
 
 def phase_handles() -> list[Patch]:
     """Return legend entries of the four phases."""
-    return [Patch(facecolor=PHASE_COLORS[phase], linewidth=0.0, label=phase) for phase in PHASES]
+    return [Patch(facecolor=PHASE_COLORS[phase], linewidth=0.0, label=phase) for phase in phases.PHASES]
 
 
 def legend_of(figure: Figure, first: Sequence[Patch | Line2D], second: Sequence[Patch | Line2D], wide: bool) -> None:
@@ -262,7 +253,7 @@ def counted(table: pd.DataFrame, by: list[str], patience: float) -> pd.DataFrame
     """Return networks in each phase for each point, with the median times of those that reached it."""
     columns = ("train_step", "test_step", "phase", "test_accuracy")
     rows = [
-        {**place, **count_phases(*(group[name] for name in columns), patience=patience)}
+        {**place, **phases.count_phases(*(group[name] for name in columns), patience=patience)}
         for place, group in grouped(table, by)
     ]
     return pd.DataFrame(rows)
@@ -297,7 +288,7 @@ def boundaries(frame: pd.DataFrame) -> pd.DataFrame:
 def _boundary(group: pd.DataFrame, criterion: str) -> dict[str, Any]:
     """Return the fitted line of one criterion as columns; the counts alone if all networks are on one side."""
     row = _fitted_counts(group)
-    found = boundary_of(group, criterion)
+    found = phases.boundary_of(group, criterion)
     return row if found is None else row | found.columns()
 
 
@@ -315,11 +306,11 @@ def decay_summary(frame: pd.DataFrame, settings: WeightDecaySettings) -> pd.Data
 def _critical_rate(group: pd.DataFrame, criterion: str) -> dict[str, float]:
     """Return the rate beyond which half of the networks fail; NaN if none is found within those tried."""
     nowhere = interval_columns("critical_decoder_rate", Estimate(math.nan))
-    rates, failed = expand_counts(*fitted_counts(group, criterion), group["decoder_rate"])
+    rates, failed = phases.expand_counts(*phases.fitted_counts(group, criterion), group["decoder_rate"])
     if failed.all() or not failed.any() or np.log(rates[failed]).mean() <= np.log(rates[~failed]).mean():
         return nowhere
     with suppress(InputError):
-        found = fit_threshold(rates, failed)
+        found = phases.fit_threshold(rates, failed)
         if rates.min() / 2 <= found.value <= 2 * rates.max():
             return interval_columns("critical_decoder_rate", found)
     return nowhere
@@ -440,9 +431,9 @@ def _format_boundary(row: pd.Series, table: pd.DataFrame, criterion: str) -> str
     name = CRITERIA[criterion]
     if not math.isnan(row.get("slope", math.nan)):
         found = [float(row[f"slope{end}"]) for end in ("", "_low", "_high")]
-        if slope_message(*found):
+        if phases.slope_message(*found):
             return f"{name}: slope not determined"
-        slope, low, high = (format_slope(one) for one in found)
+        slope, low, high = (phases.format_slope(one) for one in found)
         return f"{name}: slope {slope} [{low}, {high}]"
     share = table[criterion].sum() / row["networks"] if row["networks"] else math.nan
     why = {0.0: f", no network {CRITERION_VERBS[criterion]}", 1.0: f", every network {CRITERION_VERBS[criterion]}"}

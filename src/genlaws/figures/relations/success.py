@@ -16,26 +16,14 @@ from pydantic import Field
 from genlaws.core.arguments import Array
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.relations.cells import (
-    Fraction,
-    NetworkFigureSettings,
-    Rate,
-    Repeats,
-    Scale,
-    Steps,
-    Width,
-    grouped,
-    networks,
-    share_columns,
-    threshold_columns,
-)
+from genlaws.figures.relations import cells
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of
 from genlaws.relations import collision_probability, collision_rate_ratio, sign_collision_probability
 from genlaws.relations.networks.runs import log_every
 from genlaws.render import style
 
-Ratios = Annotated[tuple[Rate, ...], Field(min_length=2, max_length=60)]
-Variant = tuple[str, Annotated[int, Field(ge=1)] | None, Scale]
+Ratios = Annotated[tuple[cells.Rate, ...], Field(min_length=2, max_length=60)]
+Variant = tuple[str, Annotated[int, Field(ge=1)] | None, cells.Scale]
 DIMENSION = 2  # of the embeddings
 FIRST_SCALE = 1.0 / np.sqrt(3.0 * 2 * DIMENSION)  # width of torch's uniform start with both embeddings as inputs
 # Read from the paper's Figure 6: factor on the initial values, then ratio and share of what look like 50 networks.
@@ -66,16 +54,16 @@ NO_THRESHOLD_TEXTS = {1.0: "all do at every ratio", 0.0: "none does at any ratio
 PAPER_MARK: dict[str, Any] = {**RUN_POINT_STYLE, "marker": "D", "markersize": 3.4}
 
 
-class RatioSettings(NetworkFigureSettings):
+class RatioSettings(cells.NetworkFigureSettings):
     """Networks of one relation at several ratios of the rates, at one decoder rate for each optimizer."""
 
     relation: str = "mod3"
-    adam_rate: Rate = 1e-2
-    sgd_rate: Rate = 1.0
-    train_fraction: Fraction = 0.75
-    target: Fraction = 0.9
-    width: Width = 20
-    steps: Steps = 4000
+    adam_rate: cells.Rate = 1e-2
+    sgd_rate: cells.Rate = 1.0
+    train_fraction: cells.Fraction = 0.75
+    target: cells.Fraction = 0.9
+    width: cells.Width = 20
+    steps: cells.Steps = 4000
 
 
 class SuccessSettings(RatioSettings):
@@ -86,7 +74,7 @@ class SuccessSettings(RatioSettings):
     """
 
     ratios: Ratios = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-    scales: Annotated[tuple[Rate, ...], Field(min_length=1, max_length=4)] = (1.0, 0.5)
+    scales: Annotated[tuple[cells.Rate, ...], Field(min_length=1, max_length=4)] = (1.0, 0.5)
     optimizers: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)] = ("adam", "sgd")
 
 
@@ -105,7 +93,7 @@ class ControlSettings(RatioSettings):
         ("sgd", None, 0.0),
         ("sgd", 32, 0.0),
     )
-    repeats: Repeats = 8
+    repeats: cells.Repeats = 8
 
 
 def success_data(settings: SuccessSettings, running: Running) -> pd.DataFrame:
@@ -114,8 +102,8 @@ def success_data(settings: SuccessSettings, running: Running) -> pd.DataFrame:
     for optimizer in settings.optimizers:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"embedding_scale": settings.scales, "encoder_rate": tuple(rate * one for one in settings.ratios)}
-        table = networks(settings, _base(settings, optimizer, rate), axes, running)
-        for place, group in grouped(table, list(axes)):
+        table = cells.networks(settings, _base(settings, optimizer, rate), axes, running)
+        for place, group in cells.grouped(table, list(axes)):
             ratio, scale = place["encoder_rate"] / rate, place["embedding_scale"]
             rows.append(
                 {
@@ -123,9 +111,9 @@ def success_data(settings: SuccessSettings, running: Running) -> pd.DataFrame:
                     **place,
                     "decoder_rate": rate,
                     "ratio": ratio,
-                    **share_columns("success", group["test_accuracy"] > settings.target),
-                    **share_columns("reached", group["test_step"] >= 0),
-                    **share_columns("memorized", group["phase"] == "memorization"),
+                    **cells.share_columns("success", group["test_accuracy"] > settings.target),
+                    **cells.share_columns("reached", group["test_step"] >= 0),
+                    **cells.share_columns("memorized", group["phase"] == "memorization"),
                     "mean_test_accuracy": group["test_accuracy"].mean(),
                     "networks": len(group),
                     **{name: float(one) for name, one in laws(ratio, scale, outputs).items()},
@@ -187,16 +175,16 @@ def control_data(settings: ControlSettings, running: Running) -> pd.DataFrame:
         rate = settings.sgd_rate if optimizer == "sgd" else settings.adam_rate
         axes = {"encoder_rate": tuple(rate * one for one in settings.ratios)}
         base = {"batch_size": batch_size, "encoder_decay": decay, "decoder_decay": decay}
-        table = networks(settings, _base(settings, optimizer, rate) | base, axes, running)
-        for place, group in grouped(table, ["encoder_rate"]):
+        table = cells.networks(settings, _base(settings, optimizer, rate) | base, axes, running)
+        for place, group in cells.grouped(table, ["encoder_rate"]):
             rows.append(
                 {
                     "optimizer": optimizer,
                     "batch_size": 0 if batch_size is None else batch_size,
                     "weight_decay": decay,
                     "ratio": place["encoder_rate"] / rate,
-                    **share_columns("success", group["test_accuracy"] > settings.target),
-                    **share_columns("memorized", group["phase"] == "memorization"),
+                    **cells.share_columns("success", group["test_accuracy"] > settings.target),
+                    **cells.share_columns("memorized", group["phase"] == "memorization"),
                     "mean_test_accuracy": group["test_accuracy"].mean(),
                     "networks": len(group),
                 }
@@ -212,7 +200,7 @@ def success_summary(frame: pd.DataFrame, settings: SuccessSettings) -> pd.DataFr
     """
     table = _thresholds(frame, ["optimizer", "embedding_scale"])
     scales, counts = table["embedding_scale"].to_numpy(), []
-    for _, group in grouped(frame, ["optimizer", "embedding_scale"]):
+    for _, group in cells.grouped(frame, ["optimizer", "embedding_scale"]):
         beyond = (group["success_low"] > group["eq12"], group["success_high"] < group["eq12"])
         counts.append([int(one.sum()) for one in beyond])
     above, below = zip(*counts, strict=True)
@@ -237,12 +225,12 @@ def control_summary(frame: pd.DataFrame, settings: ControlSettings) -> pd.DataFr
 def _thresholds(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     rows = [
         place
-        | threshold_columns("half_ratio", group, "ratio")
+        | cells.threshold_columns("half_ratio", group, "ratio")
         | {
             "networks": int(group["networks"].sum()),
             "success": float(np.average(group["success"], weights=group["networks"])),
         }
-        for place, group in grouped(frame, by)
+        for place, group in cells.grouped(frame, by)
     ]
     return pd.DataFrame(rows)
 
@@ -261,7 +249,8 @@ def draw_success(frame: pd.DataFrame, settings: SuccessSettings) -> Figure:
     shifts = _shifts(len(settings.scales))
     for axes, optimizer in zip(panels, settings.optimizers, strict=True):
         table = frame[frame["optimizer"] == optimizer]
-        low, high = _share_axis(axes, _known_ratios(settings))
+        read = [ratio for scale in settings.scales for ratio, _ in PAPER_SHARES.get(scale, ())]
+        low, high = _share_axis(axes, [*settings.ratios, *read])
         grid = np.geomspace(low, high, LAW_POINTS)
         for scale, color, shift in zip(settings.scales, SCALE_COLORS, shifts, strict=False):
             for name, chance in laws(grid, scale, first_layer_outputs(settings)).items():
@@ -275,12 +264,6 @@ def draw_success(frame: pd.DataFrame, settings: SuccessSettings) -> Figure:
     handles = _success_handles(settings)
     figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1, columnspacing=2.0)
     return figure
-
-
-def _known_ratios(settings: SuccessSettings) -> list[float]:
-    """Return the ratios that were run and those of the paper."""
-    read = [ratio for scale in settings.scales for ratio, _ in PAPER_SHARES.get(scale, ())]
-    return [*settings.ratios, *read]
 
 
 def _shifts(count: int) -> NDArray[np.float64]:

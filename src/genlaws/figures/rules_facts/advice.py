@@ -19,7 +19,6 @@ from genlaws.render import style
 from genlaws.rules_facts import Kernel, solve
 from genlaws.rules_facts.labels.result import ALL, CONTRADICTED, FACTS, Advice, Choice
 
-ADVICE_FILE_STEM = "advise"
 ADVICE_CAPTION = (
     "Left: generalization error against the kernel parameter without regularization and at the best one. Right: "
     "memorization error against generalization error as the regularization of the chosen kernels grows. Points are "

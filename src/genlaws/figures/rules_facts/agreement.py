@@ -16,26 +16,7 @@ from genlaws.core.estimate import from_standard_error
 from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import (
-    ERROR_COLUMNS,
-    PAPER_LOSSES,
-    RUN_POINT_STYLE,
-    Dimension,
-    Group,
-    PathLearner,
-    Seed,
-    Strengths,
-    TaskSettings,
-    averaged,
-    cell_count,
-    draw_path,
-    draw_points,
-    errors_table,
-    learner_groups,
-    paths_and_runs,
-    point_handle,
-    run_cells,
-)
+from genlaws.figures.rules_facts import tables
 from genlaws.figures.rules_facts.tradeoff import loss_panels
 from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
@@ -60,15 +41,15 @@ FIT_COLUMNS = ("limit", "limit_error", "correction", "correction_error", "chi_sq
 ERROR_MARKERS = {"generalization": "o", "memorization": "s"}
 
 
-class AgreementSettings(TaskSettings):
+class AgreementSettings(tables.TaskSettings):
     """One bandwidth for each loss, that of least generalization error as the regularization vanishes.
 
     The square loss allows stronger regularization than the hinge loss before the noise of the intercept shows.
     """
 
     sample_ratio: Ratio = 3.0
-    dimension: Dimension = 400
-    run_regularizations: Strengths = (0.01, 0.3, 0.6, 1.0, 2.0)
+    dimension: tables.Dimension = 400
+    run_regularizations: tables.Strengths = (0.01, 0.3, 0.6, 1.0, 2.0)
     strongest_with_intercept: Ratio = 2.0
     strongest_hinge: Ratio = 1.0
     path_points: Points = 400
@@ -76,20 +57,20 @@ class AgreementSettings(TaskSettings):
 
 def agreement_data(settings: AgreementSettings, running: Running) -> pd.DataFrame:
     """Return the path of the theory for either kernel under both losses, with the means of the runs."""
-    names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in PAPER_LOSSES}
+    names = {loss: f"gaussian:{_best_rate(loss, settings)!r}" for loss in tables.PAPER_LOSSES}
     weaker = settings.model_copy(update={"strongest_with_intercept": settings.strongest_hinge})
     groups = [
         group
         for chosen, (loss, name) in zip((settings, weaker), names.items(), strict=True)
-        for group in learner_groups(chosen, (loss,), (name,), matched=tuple(MATCHED_KERNELS.values()))
+        for group in tables.learner_groups(chosen, (loss,), (name,), matched=tuple(MATCHED_KERNELS.values()))
     ]
-    learners: list[PathLearner] = []
+    learners: list[tables.PathLearner] = []
     for loss, name in names.items():
         solved = Kernel.from_name(name)
         for family, matched in MATCHED_KERNELS.items():
             about = {"family": family, "kernel": name, "matched": matched, "kernel_angle": solved.kernel_angle}
             learners.append((loss, solved, {"about": about}))
-    return paths_and_runs(settings, learners, groups, running, "kernels and runs")
+    return tables.paths_and_runs(settings, learners, groups, running, "kernels and runs")
 
 
 def _best_rate(loss: str, settings: AgreementSettings) -> float:
@@ -109,7 +90,7 @@ def agreement_summary(frame: pd.DataFrame, settings: AgreementSettings) -> pd.Da
     for (loss, strength), table in runs.groupby(["loss", "regularization"], sort=False):
         pair = [table[table["family"] == family].iloc[0] for family in MATCHED_KERNELS]
         row: dict[str, Any] = {"loss": loss, "kernel": pair[0]["kernel"], "regularization": strength}
-        for name in ERROR_COLUMNS:
+        for name in tables.ERROR_COLUMNS:
             row |= _difference_columns(name, *pair)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -142,10 +123,12 @@ def draw_agreement(frame: pd.DataFrame, settings: AgreementSettings) -> Figure:
         here = frame[frame["loss"] == loss]
         rate = str(here["kernel"].iloc[0]).split(":")[1]
         axes.set_title(rf"{axes.get_title()}, $\gamma={float(rate):.3g}$")
-        lines.append((axes, draw_path(axes, here[here["family"] == "Gaussian"], style.BLACK)))
+        lines.append((axes, tables.draw_path(axes, here[here["family"] == "Gaussian"], style.BLACK)))
         for family, look in LOOKS.items():
-            draw_points(axes, here[here["family"] == family], **look)
-    handles = [point_handle(settings, look["color"], family, marker=look["marker"]) for family, look in LOOKS.items()]
+            tables.draw_points(axes, here[here["family"] == family], **look)
+    handles = [
+        tables.point_handle(settings, look["color"], family, marker=look["marker"]) for family, look in LOOKS.items()
+    ]
     style.legend_below(figure, [*style.path_end_handles(), *(handles if settings.repeats else [])])
     for axes, line in lines:
         direct_labels(axes, [line], ["theory of both kernels"])
@@ -158,7 +141,7 @@ AGREEMENT = Recipe(AgreementSettings, agreement_data, draw_agreement, agreement_
 class LimitSettings(Settings):
     """Every learner with both losses on every task: sample ratio, fact fraction and regularization."""
 
-    dimensions: Annotated[tuple[Dimension, ...], Field(min_length=3, max_length=10)] = (80, 160, 320)
+    dimensions: Annotated[tuple[tables.Dimension, ...], Field(min_length=3, max_length=10)] = (80, 160, 320)
     repeats: Annotated[int, Field(ge=2, le=10_000)] = 16
     tasks: Annotated[tuple[Task, ...], Field(min_length=1)] = ((1.0, 0.2, 0.1), (2.0, 0.4, 0.3), (3.0, 0.2, 0.3))
     learners: Annotated[tuple[Learner, ...], Field(min_length=1)] = (
@@ -170,7 +153,7 @@ class LimitSettings(Settings):
         ("relu", 2.0),
         ("relu", 0.5),
     )
-    seed: Seed = 0
+    seed: tables.Seed = 0
 
 
 def limit_data(settings: LimitSettings, running: Running) -> pd.DataFrame:
@@ -181,23 +164,23 @@ def limit_data(settings: LimitSettings, running: Running) -> pd.DataFrame:
     errors of the columns are those of each dimension alone.
     """
     groups = _groups(settings)
-    running.start(cell_count(groups, settings.repeats), "runs")
-    points = averaged(run_cells(groups, settings.repeats, settings.seed, running))
+    running.start(tables.cell_count(groups, settings.repeats), "runs")
+    points = tables.averaged(tables.run_cells(groups, settings.repeats, settings.seed, running))
     rows = []
     for key, table in points.groupby(SETTING_COLUMNS, sort=False):
         setting: dict[str, Any] = dict(zip(SETTING_COLUMNS, key, strict=True))
-        theory = errors_table(**setting).iloc[0]
-        rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in ERROR_COLUMNS]
+        theory = tables.errors_table(**setting).iloc[0]
+        rows += [{**setting, **_comparison_row(name, table, theory[name], settings)} for name in tables.ERROR_COLUMNS]
     return pd.DataFrame(rows)
 
 
-def _groups(settings: LimitSettings) -> list[Group]:
+def _groups(settings: LimitSettings) -> list[tables.Group]:
     kernels: dict[float | None, list[str]] = {}
     for kernel, width in settings.learners:
         kernels.setdefault(width, []).append(kernel)
     return [
         {
-            "loss": PAPER_LOSSES,
+            "loss": tables.PAPER_LOSSES,
             "kernel": names,
             "width_ratio": (width,),
             "dimension": (dimension,),
@@ -264,7 +247,7 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     order = used["z_score"].rank(method="first").to_numpy()
     used["normal"] = special.ndtri((order - 0.5) / len(used))
     for (loss, quantity), table in used.groupby(["loss", "quantity"], sort=False):
-        look = {"marker": ERROR_MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **RUN_POINT_STYLE}
+        look = {"marker": ERROR_MARKERS[str(quantity)], "color": style.LOSS_COLORS[str(loss)], **tables.RUN_POINT_STYLE}
         left.errorbar(table["theory"], table["limit"], yerr=table["limit_error"], elinewidth=0.6, **look)
         right.plot(table["normal"], table["z_score"], **look)
     _draw_diagonal(left, 0.0, 1.06 * max(used["theory"].max(), used["limit"].max()))
@@ -280,10 +263,15 @@ def draw_limit(frame: pd.DataFrame, settings: LimitSettings) -> Figure:
     # Colors are losses, shapes are errors.
     handles = [
         Line2D(
-            [], [], color=style.LOSS_COLORS[loss], marker=marker, label=f"{loss} loss, {quantity}", **RUN_POINT_STYLE
+            [],
+            [],
+            color=style.LOSS_COLORS[loss],
+            marker=marker,
+            label=f"{loss} loss, {quantity}",
+            **tables.RUN_POINT_STYLE,
         )
         for quantity, marker in ERROR_MARKERS.items()
-        for loss in PAPER_LOSSES
+        for loss in tables.PAPER_LOSSES
     ]
     style.legend_below(figure, handles)
     return figure

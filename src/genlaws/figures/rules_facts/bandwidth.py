@@ -17,26 +17,7 @@ from pydantic import Field, model_validator
 from genlaws.core.arguments import Array
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Points, Ratio, Recipe
-from genlaws.figures.rules_facts.redraws import (
-    Redraws,
-    RedrawSettings,
-    data_title,
-    draw_measured_path,
-    error_axes,
-    format_redraw_estimate,
-    label_paths,
-    mean_path_columns,
-    redraw_note,
-    redraw_sweep,
-    task_columns,
-)
-from genlaws.figures.rules_facts.tables import (
-    REGULARIZATIONS,
-    draw_path,
-    interval_columns,
-    regularization_path,
-    task_errors,
-)
+from genlaws.figures.rules_facts import redraws, tables
 from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle, parameter_for_angle
 from genlaws.rules_facts.finite_size import Preference, preferred_parameters
@@ -58,7 +39,7 @@ MARK_LEVELS = {"measured": -0.1, "theory": -0.22}
 BOTTOM_LEVEL, TOP_LEVEL = -0.32, 1.45
 
 
-class BandwidthSettings(RedrawSettings):
+class BandwidthSettings(redraws.RedrawSettings):
     """Bandwidths of the Gaussian kernel; of `curves` of them the whole path of regularizations is drawn."""
 
     parameters: tuple[Ratio, ...] = Field(default=tuple(np.geomspace(0.05, 50.0, 15).tolist()), min_length=3)
@@ -86,13 +67,13 @@ def bandwidth_data(settings: BandwidthSettings, running: Running) -> pd.DataFram
     on a ``curve`` along the bandwidth, or as the ``preferred`` bandwidth. At the regularization ``optimal`` a redraw
     has the value that is best on the other redraws.
     """
-    runs = Redraws.of(compute_cells(redraw_sweep(settings, family="gaussian"), running, "redraws"))
+    runs = redraws.Redraws.of(compute_cells(redraws.redraw_sweep(settings, family="gaussian"), running, "redraws"))
     found = preferred_parameters(runs.parameter, runs.generalization_error)
     theory = _theory_preferred(settings)
     best = [float(theory["parameter"].iloc[0]), found.preferred_at_zero.value]
-    tables = [
+    parts = [
         *(_theory_rows(settings, "path", "all", np.array([one])) for one in _drawn_parameters(settings, best)),
-        *(_theory_rows(settings, "curve", choice, _fine_parameters(settings)) for choice in REGULARIZATIONS),
+        *(_theory_rows(settings, "curve", choice, _fine_parameters(settings)) for choice in tables.REGULARIZATIONS),
         theory,
         *(
             runs.path_table(place, series="measured", role="path", regularization_choice="all", parameter=one)
@@ -101,8 +82,8 @@ def bandwidth_data(settings: BandwidthSettings, running: Running) -> pd.DataFram
         *_measured_curves(runs, found),
         _measured_preferred(runs, found),
     ]
-    sizes = task_columns(settings, runs.sample_count)
-    return pd.concat(tables, ignore_index=True).assign(loss=settings.loss, **sizes)
+    sizes = redraws.task_columns(settings, runs.sample_count)
+    return pd.concat(parts, ignore_index=True).assign(loss=settings.loss, **sizes)
 
 
 def _drawn_parameters(settings: BandwidthSettings, best: list[float]) -> list[float]:
@@ -127,16 +108,16 @@ def _theory_rows(settings: BandwidthSettings, role: str, choice: str, parameters
     """Return errors of Gaussian inputs: along the regularization of one bandwidth, or along bandwidths."""
     squares = FAMILIES["gaussian"].squares(parameters)
     kernel = Kernel(np.sqrt(squares[0]), np.sqrt(squares[1]))
-    path = regularization_path(settings.path_points) if choice == "all" else REGULARIZATIONS[choice]
-    table = task_errors(settings, settings.loss, kernel, path, parameter=parameters)
+    path = tables.regularization_path(settings.path_points) if choice == "all" else tables.REGULARIZATIONS[choice]
+    table = tables.task_errors(settings, settings.loss, kernel, path, parameter=parameters)
     unused = ["loss", "sample_ratio", "fact_fraction"]
     return table.drop(columns=unused).assign(series="theory", role=role, regularization_choice=choice)
 
 
 def _theory_preferred(settings: BandwidthSettings) -> pd.DataFrame:
     """Return the bandwidths of least error, the logarithm of their ratio, and its price without regularization."""
-    tables = []
-    for choice, regularization in REGULARIZATIONS.items():
+    parts = []
+    for choice, regularization in tables.REGULARIZATIONS.items():
         angle = optimal_angle(
             settings.loss,
             fact_fraction=settings.fact_fraction,
@@ -144,8 +125,8 @@ def _theory_preferred(settings: BandwidthSettings) -> pd.DataFrame:
             regularization=regularization,
         )
         parameter = np.atleast_1d(parameter_for_angle("gaussian", min(float(angle), MAX_ANGLE)))
-        tables.append(_theory_rows(settings, "preferred", choice, parameter))
-    table = pd.concat(tables, ignore_index=True)
+        parts.append(_theory_rows(settings, "preferred", choice, parameter))
+    table = pd.concat(parts, ignore_index=True)
     ends = settings.parameters[0], settings.parameters[-1]
     at_zero = _theory_rows(settings, "preferred", "zero", table["parameter"].to_numpy())["generalization_error"]
     return table.assign(
@@ -155,7 +136,7 @@ def _theory_preferred(settings: BandwidthSettings) -> pd.DataFrame:
     )
 
 
-def _measured_curves(runs: Redraws, found: Preference) -> list[pd.DataFrame]:
+def _measured_curves(runs: redraws.Redraws, found: Preference) -> list[pd.DataFrame]:
     """Return the mean error along bandwidths at the smallest and at the best regularization."""
     mean = runs.generalization_error.mean(axis=0)
     chosen = {"zero": (found.error_at_zero, 0), "optimal": (found.error_at_best, mean.argmin(axis=1))}
@@ -167,7 +148,7 @@ def _measured_curves(runs: Redraws, found: Preference) -> list[pd.DataFrame]:
                 "regularization_choice": choice,
                 "parameter": runs.parameter,
                 "regularization": runs.regularization[place],
-                **mean_path_columns("generalization_error", errors),
+                **redraws.mean_path_columns("generalization_error", errors),
                 "converged": runs.converged.all(axis=1),
             }
         )
@@ -175,7 +156,7 @@ def _measured_curves(runs: Redraws, found: Preference) -> list[pd.DataFrame]:
     ]
 
 
-def _measured_preferred(runs: Redraws, found: Preference) -> pd.DataFrame:
+def _measured_preferred(runs: redraws.Redraws, found: Preference) -> pd.DataFrame:
     """Return the preferred bandwidths with intervals; the error is read off the mean curve."""
     rows = []
     for choice, estimate, errors in (
@@ -188,11 +169,11 @@ def _measured_preferred(runs: Redraws, found: Preference) -> pd.DataFrame:
                 "series": "measured",
                 "role": "preferred",
                 "regularization_choice": choice,
-                **interval_columns("parameter", estimate),
+                **tables.interval_columns("parameter", estimate),
                 "generalization_error": float(np.interp(np.log(estimate.value), np.log(runs.parameter), mean)),
                 "converged": bool(runs.converged.all()),
-                **interval_columns("log_ratio", found.log_ratio),
-                **interval_columns("price", found.price),
+                **tables.interval_columns("log_ratio", found.log_ratio),
+                **tables.interval_columns("price", found.price),
                 "at_edge": int(mean.argmin()) in (0, len(mean) - 1),
             }
         )
@@ -238,7 +219,7 @@ def draw_bandwidth(frame: pd.DataFrame, settings: BandwidthSettings) -> Figure:
     panels[1, 1].set_title(rf"$\lambda\to0$ (measured: $\lambda={smallest}$)")
     _draw_legend(figure, frame, settings)
     for axes, line, parameter in labeled:
-        label_paths(axes, [line], [rf"$\gamma={parameter:.2g}$, best at $\lambda\to0$"])
+        redraws.label_paths(axes, [line], [rf"$\gamma={parameter:.2g}$, best at $\lambda\to0$"])
     return figure
 
 
@@ -262,26 +243,26 @@ def _draw_paths(
         for parameter in drawn:
             path = here[here["parameter"] == parameter]
             width = HIGHLIGHT_WIDTH if parameter == best else PLAIN_WIDTH
-            draw = draw_measured_path if series == "measured" else draw_path
+            draw = redraws.draw_measured_path if series == "measured" else tables.draw_path
             line = draw(axes, path, colors.to_rgba(parameter), width)
             if parameter == best:
                 labeled.append((axes, line, float(best)))
-        error_axes(axes, here)
+        redraws.error_axes(axes, here)
     where = rf"$\alpha={settings.sample_ratio:g}$, $\varepsilon={settings.fact_fraction:g}$"
     panels[0].set_title(f"theory, {settings.loss} loss, {where}")
-    panels[1].set_title(data_title(settings))
+    panels[1].set_title(redraws.data_title(settings))
     return labeled
 
 
 def _draw_curves(axes: Axes, frame: pd.DataFrame, settings: BandwidthSettings) -> None:
     """Draw error against bandwidth, each curve less its lowest value, and the preferred bandwidths below."""
     color = style.LOSS_COLORS[settings.loss]
-    lowest, tables = {}, {}
+    lowest, parts = {}, {}
     for series in ("theory", "measured"):
         table = frame[(frame["series"] == series) & (frame["role"] == "curve")].sort_values("parameter")
         lowest[series] = float(table["generalization_error"].min())
-        tables[series] = table.assign(excess=table["generalization_error"] - lowest[series])
-    theory, measured = tables["theory"], tables["measured"]
+        parts[series] = table.assign(excess=table["generalization_error"] - lowest[series])
+    theory, measured = parts["theory"], parts["measured"]
     (line,) = axes.plot(theory["parameter"], theory["excess"], color=THEORY_COLOR)
     half = measured["generalization_error_high"] - measured["generalization_error"]
     points = axes.errorbar(
@@ -328,7 +309,7 @@ def _draw_legend(figure: Figure, frame: pd.DataFrame, settings: BandwidthSetting
         Line2D([], [], color=THEORY_COLOR, label="theory's best", **mark),
     ]
     style.legend_below(figure, handles)
-    figure.legends[0].set_title("\n".join((format_measured(frame), redraw_note(frame))))
+    figure.legends[0].set_title("\n".join((format_measured(frame), redraws.redraw_note(frame))))
 
 
 def format_measured(frame: pd.DataFrame) -> str:
@@ -338,9 +319,9 @@ def format_measured(frame: pd.DataFrame) -> str:
     edges = [names[choice] for choice, row in rows.items() if row["at_edge"]]
     edge = f"; at the end of the range: {' and '.join(edges)}" if edges else ""
     return (
-        rf"measured best $\gamma$: {format_redraw_estimate(rows['zero'], 'parameter')} at $\lambda\to0$, "
-        rf"{format_redraw_estimate(rows['optimal'], 'parameter')} at the best $\lambda$; "
-        rf"logarithm of their ratio {format_redraw_estimate(rows['zero'], 'log_ratio')}{edge}"
+        rf"measured best $\gamma$: {redraws.format_redraw_estimate(rows['zero'], 'parameter')} at $\lambda\to0$, "
+        rf"{redraws.format_redraw_estimate(rows['optimal'], 'parameter')} at the best $\lambda$; "
+        rf"logarithm of their ratio {redraws.format_redraw_estimate(rows['zero'], 'log_ratio')}{edge}"
     )
 
 

@@ -43,7 +43,7 @@ FIGURES = (
         "angle, and memorization error at optimal regularization, against the kernel angle; dashed lines mark the "
         "best angle of interpolating ridge regression, crosses the best point of each hinge curve, and circles the "
         "linear model itself.",
-        "angle:ANGLES",
+        "kernels:ANGLES",
     ),
     _figure(
         4,
@@ -110,7 +110,7 @@ FIGURES = (
         "Errors against the kernel angle, more facts",
         "As figure 3, at a second fact fraction: the curves have the same shape and the best angle moves toward the "
         "memorizer.",
-        "angle:ANGLES_MORE_FACTS",
+        "kernels:ANGLES_MORE_FACTS",
     ),
     _figure(
         13,

@@ -13,19 +13,7 @@ from pydantic import Field
 from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Ratio, Recipe
-from genlaws.figures.rules_facts.redraws import (
-    Redraws,
-    RedrawSettings,
-    data_title,
-    draw_measured_path,
-    error_axes,
-    format_redraw_estimate,
-    label_paths,
-    mean_path_columns,
-    redraw_note,
-    redraw_sweep,
-    task_columns,
-)
+from genlaws.figures.rules_facts import redraws
 from genlaws.figures.rules_facts.tables import ERROR_COLUMNS, Angle
 from genlaws.render import style
 from genlaws.rules_facts import Kernel
@@ -38,7 +26,7 @@ DIFFERENCES = {"generalization_error": "generalization_difference", "memorizatio
 DIFFERENCE_COLORS = {"generalization_error": style.BLUE, "memorization_error": style.VERMILLION}
 
 
-class MatchedSettings(RedrawSettings):
+class MatchedSettings(redraws.RedrawSettings):
     """Angles of the quadratic kernels, and the bandwidth of the Gaussian one of the pair: near the theory's best."""
 
     angles: tuple[Angle, ...] = Field(default=(0.2, 0.45, 0.7, 1.0, 1.3), min_length=1, max_length=8)
@@ -51,10 +39,10 @@ def matched_data(settings: MatchedSettings, running: Running) -> pd.DataFrame:
     All inputs are scaled to squared length d, and every kernel trains on the same redraws. The difference is that of
     the Gaussian kernel less the quadratic one, redraw by redraw.
     """
-    quadratic = Redraws.of(_compute_redraws(settings, running, "quadratic", settings.angles, (False,)))
+    quadratic = redraws.Redraws.of(_compute_redraws(settings, running, "quadratic", settings.angles, (False,)))
     cells = _compute_redraws(settings, running, "gaussian", (settings.parameter,), (False, True))
     pair = {
-        name: Redraws.of([cell for cell in cells if cell.settings.matched == matched])
+        name: redraws.Redraws.of([cell for cell in cells if cell.settings.matched == matched])
         for name, matched in (("gaussian", False), ("matched", True))
     }
     angle = float(Kernel.from_name(f"gaussian:{settings.parameter!r}").kernel_angle)
@@ -63,7 +51,7 @@ def matched_data(settings: MatchedSettings, running: Running) -> pd.DataFrame:
         *(runs.path_table(0, series=name, kernel_angle=angle) for name, runs in pair.items()),
         paired_difference(pair["gaussian"], pair["matched"]).assign(series="difference", kernel_angle=angle),
     ]
-    sizes = task_columns(settings, quadratic.sample_count)
+    sizes = redraws.task_columns(settings, quadratic.sample_count)
     return pd.concat(tables, ignore_index=True).assign(loss=settings.loss, **sizes)
 
 
@@ -77,14 +65,14 @@ def _compute_redraws(
     """Compute kernels of one family; fields that differ between families are axes, so that one folder holds both."""
     axes = [Axis("family", (family,)), Axis("parameters", (parameters,)), Axis("matched", matched)]
     label = "redraws, quadratic kernels" if family == "quadratic" else "redraws, matched kernels"
-    return compute_cells(redraw_sweep(settings, *axes, normalize=True), running, label)
+    return compute_cells(redraws.redraw_sweep(settings, *axes, normalize=True), running, label)
 
 
-def paired_difference(first: Redraws, second: Redraws) -> pd.DataFrame:
+def paired_difference(first: redraws.Redraws, second: redraws.Redraws) -> pd.DataFrame:
     """Return the mean difference of two kernels along the regularization, each redraw compared with itself."""
     columns = {"regularization": first.regularization}
     for error, name in DIFFERENCES.items():
-        columns |= mean_path_columns(name, getattr(first, error)[:, 0] - getattr(second, error)[:, 0])
+        columns |= redraws.mean_path_columns(name, getattr(first, error)[:, 0] - getattr(second, error)[:, 0])
     return pd.DataFrame({**columns, "converged": first.converged[0] & second.converged[0]})
 
 
@@ -116,24 +104,27 @@ def draw_matched(frame: pd.DataFrame, settings: MatchedSettings) -> Figure:
     left, middle, right = figure.subplots(1, 3)
     rows = frame[frame["series"] == "quadratic"]
     lines = [
-        draw_measured_path(left, rows[rows["kernel_angle"] == angle], style.angle_color(angle))
+        redraws.draw_measured_path(left, rows[rows["kernel_angle"] == angle], style.angle_color(angle))
         for angle in settings.angles
     ]
-    left.set_title(f"quadratic kernels,\n{data_title(settings)}")
-    error_axes(left, rows)
+    left.set_title(f"quadratic kernels,\n{redraws.data_title(settings)}")
+    redraws.error_axes(left, rows)
     pair = frame[frame["series"].isin(PAIR_STYLES)]
-    both = [draw_measured_path(middle, pair[pair["series"] == name], color) for name, (_, color) in PAIR_STYLES.items()]
+    both = [
+        redraws.draw_measured_path(middle, pair[pair["series"] == name], color)
+        for name, (_, color) in PAIR_STYLES.items()
+    ]
     middle.set_title(
         f"Gaussian kernel, $\\gamma={settings.parameter:g}$,\nand quadratic with its $\\mu_1$, $\\mu_\\star$"
     )
-    error_axes(middle, pair)
+    redraws.error_axes(middle, pair)
     middle.set_ylabel("")
     changes = _draw_difference(right, frame[frame["series"] == "difference"])
     ends = (settings.smallest_regularization, settings.largest_regularization)
     style.legend_below(figure, style.path_end_handles(ends))
-    figure.legends[0].set_title("\n".join((_format_difference(frame), redraw_note(frame))))
-    label_paths(left, lines, [rf"$\theta={angle:g}$" for angle in settings.angles])
-    label_paths(middle, both, [name for name, _ in PAIR_STYLES.values()])
+    figure.legends[0].set_title("\n".join((_format_difference(frame), redraws.redraw_note(frame))))
+    redraws.label_paths(left, lines, [rf"$\theta={angle:g}$" for angle in settings.angles])
+    redraws.label_paths(middle, both, [name for name, _ in PAIR_STYLES.values()])
     direct_labels(right, changes, ["generalization", "memorization"])
     return figure
 
@@ -143,7 +134,7 @@ def _format_difference(frame: pd.DataFrame) -> str:
     table = frame[frame["series"] == "difference"]
     name = DIFFERENCES["generalization_error"]
     lam = [style.plain_power(table["regularization"].iloc[at]).strip("$") for at in (0, -1)]
-    ends = [rf"{format_redraw_estimate(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
+    ends = [rf"{redraws.format_redraw_estimate(table.iloc[at], name)} at $\lambda={lam[at]}$" for at in (0, -1)]
     return f"generalization error, Gaussian less quadratic: {ends[0]}, {ends[1]}"
 
 

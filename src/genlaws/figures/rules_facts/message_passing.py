@@ -15,15 +15,7 @@ from pydantic import Field, model_validator
 from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import (
-    PAPER_LOSSES,
-    RUN_POINT_STYLE,
-    Dimension,
-    Seed,
-    draw_bars,
-    interval_of,
-    mean_columns,
-)
+from genlaws.figures.rules_facts import tables
 from genlaws.render import style
 from genlaws.rules_facts import bayes_optimal, solve
 from genlaws.rules_facts.theory.message_passing import state_evolution
@@ -49,13 +41,13 @@ class MessagePassingFigureSettings(Settings):
         10.0,
     )
     followed: Annotated[tuple[Ratio, ...], Field(min_length=1, max_length=5)] = (2.0, 5.0, 10.0)
-    dimension: Dimension = 500
+    dimension: tables.Dimension = 500
     repeats: Annotated[int, Field(ge=2, le=10_000)] = 20
     iterations: Annotated[int, Field(ge=1, le=10_000)] = 200
     shown_iterations: Annotated[int, Field(ge=1, le=200)] = 12
     kernel: str = "relu"
     points: Points = 61
-    seed: Seed = 0
+    seed: tables.Seed = 0
 
     @model_validator(mode="after")
     def _check_followed(self) -> MessagePassingFigureSettings:
@@ -79,8 +71,8 @@ def message_passing_data(settings: MessagePassingFigureSettings, running: Runnin
     runs: dict[float, list[ComputedCell]] = {}
     for cell in compute_cells(sweep, running, "runs"):
         runs.setdefault(cell.settings.sample_ratio, []).append(cell)
-    tables = [_iterations(ratio, runs[ratio], settings) for ratio in settings.followed]
-    frame = pd.concat([*tables, _samples(runs, settings)], ignore_index=True)
+    parts = [_iterations(ratio, runs[ratio], settings) for ratio in settings.followed]
+    frame = pd.concat([*parts, _samples(runs, settings)], ignore_index=True)
     return frame.assign(fact_fraction=settings.fact_fraction, run_count=settings.repeats)
 
 
@@ -90,7 +82,7 @@ def _iterations(ratio: float, cells: list[ComputedCell], settings: MessagePassin
     theory = state_evolution(sample_ratio=ratio, fact_fraction=settings.fact_fraction, iterations=steps).overlap
     overlaps = np.array([cell.result["teacher_overlap"] for cell in cells])
     rows = [
-        {"iteration": t, "teacher_overlap": theory[t], **mean_columns("run_teacher_overlap", overlaps[:, t])}
+        {"iteration": t, "teacher_overlap": theory[t], **tables.mean_columns("run_teacher_overlap", overlaps[:, t])}
         for t in range(steps + 1)
     ]
     return pd.DataFrame(rows).assign(series="iterations", sample_ratio=ratio)
@@ -102,7 +94,7 @@ def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigu
     ratios = np.union1d(np.geomspace(low, high, settings.points), settings.sample_ratios)
     task: dict[str, Any] = {"sample_ratio": ratios, "fact_fraction": settings.fact_fraction}
     solved: dict[str, Any] = {"bayes": bayes_optimal(**task)}
-    solved |= {loss: solve(loss, **task, kernel=settings.kernel) for loss in PAPER_LOSSES}
+    solved |= {loss: solve(loss, **task, kernel=settings.kernel) for loss in tables.PAPER_LOSSES}
     curves = [
         pd.DataFrame({"learner": name, "sample_ratio": ratios, "generalization_error": found.generalization_error})
         for name, found in solved.items()
@@ -112,7 +104,7 @@ def _samples(runs: dict[float, list[ComputedCell]], settings: MessagePassingFigu
         errors = np.array([cell.result["generalization_error"] for cell in cells])
         settled = float(np.mean([cell.result["converged"] for cell in cells]))
         about = {"learner": "bayes", "sample_ratio": ratio, "settled_share": settled}
-        rows.append({**about, **mean_columns("run_generalization_error", errors)})
+        rows.append({**about, **tables.mean_columns("run_generalization_error", errors)})
     joined = pd.concat(curves, ignore_index=True).merge(pd.DataFrame(rows), how="left", on=["learner", "sample_ratio"])
     return joined.assign(series="samples")
 
@@ -129,7 +121,8 @@ def draw_message_passing(frame: pd.DataFrame, settings: MessagePassingFigureSett
     runs = rf"runs, $d={settings.dimension}$, means of {settings.repeats} with 95 % intervals"
     theory = Line2D([], [], color=style.DARK_GRAY, label="limit of large dimension")
     style.legend_below(
-        figure, [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **RUN_POINT_STYLE)]
+        figure,
+        [theory, Line2D([], [], label=runs, marker="o", markeredgecolor=style.DARK_GRAY, **tables.RUN_POINT_STYLE)],
     )
     direct_labels(left, lines, [rf"$\alpha={ratio:g}$" for ratio in settings.followed])
     direct_labels(right, curves, list(CURVE_NAMES.values()))
@@ -169,9 +162,15 @@ def _draw_samples(axes: Axes, frame: pd.DataFrame, settings: MessagePassingFigur
 def _points(axes: Axes, table: pd.DataFrame, across: str, name: str, color: Any) -> None:
     """Draw the means of the runs with their intervals."""
     x = table[across].to_numpy()
-    draw_bars(axes, np.stack([x, x]), interval_of(table, f"run_{name}"), color)
+    tables.draw_bars(axes, np.stack([x, x]), tables.interval_of(table, f"run_{name}"), color)
     axes.plot(
-        x, table[f"run_{name}"], markeredgecolor=color, marker="o", clip_on=False, in_layout=False, **RUN_POINT_STYLE
+        x,
+        table[f"run_{name}"],
+        markeredgecolor=color,
+        marker="o",
+        clip_on=False,
+        in_layout=False,
+        **tables.RUN_POINT_STYLE,
     )
 
 

@@ -16,20 +16,7 @@ from matplotlib.lines import Line2D
 from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import (
-    PAPER_LOSSES,
-    Angle,
-    PathLearner,
-    TaskSettings,
-    draw_path,
-    draw_points,
-    learner_groups,
-    pad_error_axis,
-    path_handles,
-    paths_and_runs,
-    regularization_path,
-    task_errors,
-)
+from genlaws.figures.rules_facts import tables
 from genlaws.render import style
 from genlaws.rules_facts import Kernel, optimal_angle
 from genlaws.sweeps.experiment import Settings
@@ -37,14 +24,14 @@ from genlaws.sweeps.experiment import Settings
 TRADEOFF_FIGURE_HEIGHT = 3.0
 
 
-class KernelsSettings(TaskSettings):
+class KernelsSettings(tables.TaskSettings):
     """At these values the hinge loss fits every label with the linear model and the square loss does not."""
 
     kernels: tuple[str, ...] = ("linear", "erf", "relu")
     path_points: Points = 800
 
 
-class WidthsSettings(TaskSettings):
+class WidthsSettings(tables.TaskSettings):
     """The kernel itself is drawn in addition to the widths; widths beyond the widest run are drawn without runs."""
 
     width_ratios: tuple[Ratio, ...] = (0.5, 1.0, 3.0, 10.0)
@@ -57,8 +44,8 @@ class BestAngleSettings(Settings):
 
     sample_ratio: Ratio = 4.0
     fact_fraction: InnerShare = 0.2
-    smaller_angle: Angle = 0.4
-    larger_angle: Angle = 1.4
+    smaller_angle: tables.Angle = 0.4
+    larger_angle: tables.Angle = 1.4
     path_points: Points = 800
 
 
@@ -67,21 +54,21 @@ class AllAnglesSettings(Settings):
 
     sample_ratio: Ratio = 4.0
     fact_fraction: InnerShare = 0.2
-    smallest_angle: Angle = 0.1
-    largest_angle: Angle = 1.55
+    smallest_angle: tables.Angle = 0.1
+    largest_angle: tables.Angle = 1.55
     angle_points: Points = 31
     path_points: Points = 400
 
 
 def kernels_data(settings: KernelsSettings, running: Running) -> pd.DataFrame:
     """Return the path of every kernel under both losses, with the means of the runs."""
-    groups = learner_groups(settings, PAPER_LOSSES, settings.kernels)
-    learners: list[PathLearner] = []
-    for loss in PAPER_LOSSES:
+    groups = tables.learner_groups(settings, tables.PAPER_LOSSES, settings.kernels)
+    learners: list[tables.PathLearner] = []
+    for loss in tables.PAPER_LOSSES:
         for name in settings.kernels:
             solved = Kernel.from_name(name)
             learners.append((loss, solved, {"about": {"kernel": name, "kernel_angle": solved.kernel_angle}}))
-    return paths_and_runs(settings, learners, groups, running, "kernels and runs")
+    return tables.paths_and_runs(settings, learners, groups, running, "kernels and runs")
 
 
 def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
@@ -93,7 +80,7 @@ def draw_kernels(frame: pd.DataFrame, settings: KernelsSettings) -> Figure:
         colors = [style.KERNEL_COLORS.get(name.split(":")[0], style.BLUE) for name in settings.kernels]
         paths = [here[here["kernel"] == name] for name in settings.kernels]
         labeled.append((axes, _curves_with_points(axes, paths, colors)))
-    style.legend_below(figure, path_handles(settings))
+    style.legend_below(figure, tables.path_handles(settings))
     for axes, lines in labeled:
         direct_labels(axes, lines, [style.kernel_label(name) for name in settings.kernels])
     return figure
@@ -105,10 +92,10 @@ def loss_panels(frame: pd.DataFrame, settings: Settings) -> tuple[Figure, dict[s
     left, right = figure.subplots(1, 2, sharey=True)
     values = settings.model_dump()
     where = rf"$\alpha={values['sample_ratio']:g}$, $\varepsilon={values['fact_fraction']:g}$"
-    for loss, axes in zip(PAPER_LOSSES, (left, right), strict=True):
+    for loss, axes in zip(tables.PAPER_LOSSES, (left, right), strict=True):
         axes.set_title(f"{loss} loss, {where}")
         axes.set_xlabel(style.GENERALIZATION_ERROR_LABEL)
-        pad_error_axis(axes, *_extent(frame[frame["loss"] == loss], "generalization_error"))
+        tables.pad_error_axis(axes, *_extent(frame[frame["loss"] == loss], "generalization_error"))
     left.set_ylabel(style.MEMORIZATION_ERROR_LABEL)
     right.tick_params(labelleft=True)
     left.set_ylim(0.0, 0.02 + _extent(frame, "memorization_error")[1])
@@ -123,9 +110,9 @@ def _extent(frame: pd.DataFrame, name: str) -> tuple[float, float]:
 
 
 def _curves_with_points(axes: Axes, paths: Sequence[pd.DataFrame], colors: Sequence[Any]) -> list[Line2D]:
-    lines = [draw_path(axes, path, color) for path, color in zip(paths, colors, strict=True)]
+    lines = [tables.draw_path(axes, path, color) for path, color in zip(paths, colors, strict=True)]
     for path, color in zip(paths, colors, strict=True):
-        draw_points(axes, path, color)
+        tables.draw_points(axes, path, color)
     return lines
 
 
@@ -134,13 +121,13 @@ def widths_data(settings: WidthsSettings, running: Running) -> pd.DataFrame:
     pairs = {"square": "erf", "hinge": "relu"}
     widths = (*settings.width_ratios, np.inf)
     run = (*(one for one in settings.width_ratios if one <= settings.widest_run), None)
-    groups = [one for loss, name in pairs.items() for one in learner_groups(settings, (loss,), (name,), run)]
-    learners: list[PathLearner] = [
+    groups = [one for loss, name in pairs.items() for one in tables.learner_groups(settings, (loss,), (name,), run)]
+    learners: list[tables.PathLearner] = [
         (loss, name, {"about": {"kernel": name}, "width_ratio": width})
         for loss, name in pairs.items()
         for width in widths
     ]
-    return paths_and_runs(settings, learners, groups, running, "widths and runs")
+    return tables.paths_and_runs(settings, learners, groups, running, "widths and runs")
 
 
 def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
@@ -157,7 +144,7 @@ def draw_widths(frame: pd.DataFrame, settings: WidthsSettings) -> Figure:
         lines[-1].set_linewidth(2.2)
         labeled.append((axes, lines, [*(f"{width:g}" for width in settings.width_ratios), "kernel"]))
     meaning = Line2D([], [], linestyle="none", label=r"number at a curve: width per dimension $\kappa$")
-    style.legend_below(figure, [*path_handles(settings), meaning])
+    style.legend_below(figure, [*tables.path_handles(settings), meaning])
     for axes, lines, labels in labeled:
         direct_labels(axes, lines, labels)
     return figure
@@ -169,10 +156,10 @@ def best_angle_data(settings: BestAngleSettings, running: Running) -> pd.DataFra
     The best angle of the square loss is that of perfect memory, which is also as good as any at the optimal
     regularization; that of the hinge loss has the least error at the optimal regularization.
     """
-    tables = []
-    strengths = regularization_path(settings.path_points)
-    running.start(3 * len(PAPER_LOSSES), "angles")
-    for loss in PAPER_LOSSES:
+    parts = []
+    strengths = tables.regularization_path(settings.path_points)
+    running.start(3 * len(tables.PAPER_LOSSES), "angles")
+    for loss in tables.PAPER_LOSSES:
         best = optimal_angle(
             loss,
             fact_fraction=settings.fact_fraction,
@@ -182,9 +169,9 @@ def best_angle_data(settings: BestAngleSettings, running: Running) -> pd.DataFra
         choices = {"smaller": settings.smaller_angle, "best": float(best), "larger": settings.larger_angle}
         for choice, angle in choices.items():
             about = {"angle_choice": choice, "kernel_angle": angle}
-            tables.append(task_errors(settings, loss, Kernel.from_angle(angle), strengths, about=about))
+            parts.append(tables.task_errors(settings, loss, Kernel.from_angle(angle), strengths, about=about))
             running.advance(1)
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def draw_best_angle(frame: pd.DataFrame, settings: BestAngleSettings) -> Figure:
@@ -199,7 +186,7 @@ def draw_best_angle(frame: pd.DataFrame, settings: BestAngleSettings) -> Figure:
             angle = float(path["kernel_angle"].iloc[0])
             best = choice == "best"
             color = style.LOSS_COLORS[loss] if best else style.angle_color(angle)
-            lines.append(draw_path(axes, path, color, 2.0 if best else 1.3))
+            lines.append(tables.draw_path(axes, path, color, 2.0 if best else 1.3))
             labels.append(rf"{'best angle, ' if best else ''}$\theta={angle:.2f}$")
         labeled.append((axes, lines, labels))
     style.legend_below(figure, style.path_end_handles())
@@ -213,13 +200,13 @@ def all_angles_data(settings: AllAnglesSettings, running: Running) -> pd.DataFra
     best = float(optimal_angle("square", fact_fraction=settings.fact_fraction))
     spaced = np.linspace(settings.smallest_angle, settings.largest_angle, settings.angle_points)
     angles = np.append(spaced, best)[:, None]
-    kernels, strengths = Kernel.from_angle(angles), regularization_path(settings.path_points)
-    running.start(len(PAPER_LOSSES), "losses")
-    tables = []
-    for loss in PAPER_LOSSES:
-        tables.append(task_errors(settings, loss, kernels, strengths, kernel_angle=angles))
+    kernels, strengths = Kernel.from_angle(angles), tables.regularization_path(settings.path_points)
+    running.start(len(tables.PAPER_LOSSES), "losses")
+    parts = []
+    for loss in tables.PAPER_LOSSES:
+        parts.append(tables.task_errors(settings, loss, kernels, strengths, kernel_angle=angles))
         running.advance(1)
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def draw_all_angles(frame: pd.DataFrame, settings: AllAnglesSettings) -> Figure:
@@ -232,8 +219,8 @@ def draw_all_angles(frame: pd.DataFrame, settings: AllAnglesSettings) -> Figure:
         for angle in here["kernel_angle"].unique():
             path = here[here["kernel_angle"] == angle]
             if not np.isclose(angle, best, rtol=1e-12):
-                draw_path(axes, path, style.angle_color(angle), 0.8, markers=False)
-        line = draw_path(axes, here[np.isclose(here["kernel_angle"], best, rtol=1e-12)], style.BLACK, 1.6)
+                tables.draw_path(axes, path, style.angle_color(angle), 0.8, markers=False)
+        line = tables.draw_path(axes, here[np.isclose(here["kernel_angle"], best, rtol=1e-12)], style.BLACK, 1.6)
         line.set_dashes((4, 1.5))
     line.set_label(rf"best angle of ridge regression, $\theta_{{\mathrm{{opt}}}}={best:.3f}$")
     style.legend_below(figure, [*style.path_end_handles(), line])

@@ -15,16 +15,7 @@ from pydantic import Field
 
 from genlaws.core.running import Running
 from genlaws.figures.recipe import InnerShare, Points, Ratio, Recipe
-from genlaws.figures.rules_facts.tables import (
-    ERROR_COLUMNS,
-    RUN_POINT_STYLE,
-    Dimension,
-    Seed,
-    draw_bars,
-    interval_columns,
-    interval_of,
-    mean_columns,
-)
+from genlaws.figures.rules_facts import tables
 from genlaws.render import style
 from genlaws.rules_facts import Kernel, bayes_optimal, fit_decay, optimal_angle, solve
 from genlaws.sweeps import Axis, get_experiment, make_sweep
@@ -57,7 +48,7 @@ class TwoLayerFigureSettings(Settings):
     fact_fraction: InnerShare = 0.2
     sample_ratios: Annotated[tuple[Ratio, ...], Field(min_length=2, max_length=30)] = (2.0, 4.0, 8.0, 16.0, 32.0)
     rates: Annotated[tuple[Rates, ...], Field(min_length=1, max_length=4)] = ((0.01, 1.0, 0.0), (0.003, 100.0, 0.03))
-    dimension: Dimension = 50
+    dimension: tables.Dimension = 50
     width_ratio: Ratio = 4.0
     activation: str = "tanh"
     loss: str = "logistic"
@@ -67,16 +58,16 @@ class TwoLayerFigureSettings(Settings):
     test_count: Annotated[int, Field(ge=1, le=10_000_000)] = 4000
     device: str = "cpu"
     points: Points = 25
-    seed: Seed = 0
+    seed: tables.Seed = 0
 
 
 def two_layer_data(settings: TwoLayerFigureSettings, running: Running) -> pd.DataFrame:
     """Return both errors by sample ratio, of the theory and of networks at two moments of their training."""
     running.start(len(settings.rates) * len(settings.sample_ratios) * settings.repeats, "networks")
-    tables = [_theory(settings)]
+    parts = [_theory(settings)]
     for rates in settings.rates:
-        tables += _networks(rates, _cells(rates, settings, running), settings)
-    return pd.concat(tables, ignore_index=True).assign(fact_fraction=settings.fact_fraction)
+        parts += _networks(rates, _cells(rates, settings, running), settings)
+    return pd.concat(parts, ignore_index=True).assign(fact_fraction=settings.fact_fraction)
 
 
 def _cells(rates: Rates, settings: TwoLayerFigureSettings, running: Running) -> list[ComputedCell]:
@@ -97,25 +88,28 @@ def _networks(rates: Rates, cells: list[ComputedCell], settings: TwoLayerFigureS
     runs: dict[float, list[Any]] = {}
     for cell in cells:
         runs.setdefault(cell.settings.sample_ratio, []).append(cell.result)
-    tables = []
+    parts = []
     for moment in MOMENTS:
         errors = {
             name: np.array([[one[f"{moment}_{name}"] for one in results] for results in runs.values()])
-            for name in ERROR_COLUMNS
+            for name in tables.ERROR_COLUMNS
         }
         rows = [
             {
                 "sample_ratio": ratio,
-                **mean_columns("generalization_error", rule),
-                **mean_columns("memorization_error", fact),
+                **tables.mean_columns("generalization_error", rule),
+                **tables.mean_columns("memorization_error", fact),
                 "remembering_share": float(np.mean([one["memorized_step"] >= 0 for one in results])),
             }
             for (ratio, results), rule, fact in zip(runs.items(), *errors.values(), strict=True)
         ]
         found = fit_decay(list(runs), errors["generalization_error"], seed=settings.seed)
-        about = interval_columns("exponent", found.exponent) | {"misfit": found.misfit, "run_count": settings.repeats}
-        tables.append(pd.DataFrame(rows).assign(learner=NETWORK_LEARNER, moment=moment, **_named(rates), **about))
-    return tables
+        about = tables.interval_columns("exponent", found.exponent) | {
+            "misfit": found.misfit,
+            "run_count": settings.repeats,
+        }
+        parts.append(pd.DataFrame(rows).assign(learner=NETWORK_LEARNER, moment=moment, **_named(rates), **about))
+    return parts
 
 
 def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
@@ -133,20 +127,20 @@ def _theory(settings: TwoLayerFigureSettings) -> pd.DataFrame:
         "hinge": solve("hinge", **task, kernel=Kernel.from_angle(angle)).generalization_error,
     }
     run = np.isin(ratios, settings.sample_ratios)
-    tables = []
+    parts = []
     for learner, error in curves.items():
-        fitted = interval_columns("exponent", fit_decay(ratios[run], error[run]).exponent)
-        tables.append(
+        fitted = tables.interval_columns("exponent", fit_decay(ratios[run], error[run]).exponent)
+        parts.append(
             pd.DataFrame({"learner": learner, "sample_ratio": ratios, "generalization_error": error}).assign(**fitted)
         )
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def two_layer_summary(frame: pd.DataFrame, settings: TwoLayerFigureSettings) -> pd.DataFrame:
     """Return the exponents, and the errors at the largest sample ratio that was run."""
     last = frame[frame["sample_ratio"] == max(settings.sample_ratios)]
     names = ["learner", "moment", "learning_rate", "feature_rate", "weight_decay", *EXPONENT_COLUMNS, "misfit"]
-    errors = [f"{name}{end}" for name in ERROR_COLUMNS for end in ("", "_low", "_high")]
+    errors = [f"{name}{end}" for name in tables.ERROR_COLUMNS for end in ("", "_low", "_high")]
     table = last[[*names, "sample_ratio", *errors, "remembering_share"]].reset_index(drop=True)
     return table.assign(fitted_from=min(settings.sample_ratios), fitted_to=max(settings.sample_ratios))
 
@@ -194,16 +188,18 @@ def _draw_networks(left: Axes, right: Axes, frame: pd.DataFrame, settings: TwoLa
             table, shift = _rows(frame, rates, moment), shifts[len(handles)]
             inside = color if moment == "final" else "white"
             mark: dict[str, Any] = {
-                **RUN_POINT_STYLE,
+                **tables.RUN_POINT_STYLE,
                 "marker": "o",
                 "markerfacecolor": inside,
                 "markeredgecolor": color,
             }
-            for axes, name in zip((left, right), ERROR_COLUMNS, strict=True):
+            for axes, name in zip((left, right), tables.ERROR_COLUMNS, strict=True):
                 x, y = table["sample_ratio"].to_numpy() * shift, table[name].to_numpy()
                 axes.plot(x, y, color=color, linewidth=0.5, linestyle=":", zorder=1)
-                low, high = interval_of(table, name)
-                draw_bars(axes, np.stack([x, x]), np.stack([low.clip(min=MIN_ERROR), high.clip(max=CHANCE)]), color)
+                low, high = tables.interval_of(table, name)
+                tables.draw_bars(
+                    axes, np.stack([x, x]), np.stack([low.clip(min=MIN_ERROR), high.clip(max=CHANCE)]), color
+                )
                 axes.plot(x, y, clip_on=False, in_layout=False, **mark)
             handles.append(Line2D([], [], label=rf"{_label(rates)}, {when}: $\gamma=${_exponent(table)}", **mark))
     return handles

@@ -27,7 +27,7 @@ FIGURES = (
         caption="Generalization (left) and identification (right) against the number of items to choose from, with "
         "the constant similarity in a homogeneous space, for several ball masses; thin gray lines are the law 1/(nb) "
         "to which both collapse.",
-        recipe="genlaws.figures.semanticity.items:ITEMS",
+        recipe="genlaws.figures.semanticity.front:ITEMS",
     ),
     Figure(
         id="semanticity.resolution",
@@ -36,7 +36,7 @@ FIGURES = (
         caption="Ball mass that generalizes best times the number of items (left) and the generalization it gives "
         "(right) against the number of items, with the constant similarity in a homogeneous space, for several "
         "backgrounds; thin gray lines are the limits of many items without background.",
-        recipe="genlaws.figures.semanticity.items:RESOLUTION_FIGURE",
+        recipe="genlaws.figures.semanticity.front:RESOLUTION_FIGURE",
     ),
     Figure(
         id="semanticity.relu-network",

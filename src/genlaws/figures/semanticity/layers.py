@@ -22,13 +22,7 @@ from genlaws.core.arguments import whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.running import Running
 from genlaws.figures.recipe import Recipe
-from genlaws.figures.semanticity.measurement import (
-    FIGURE_WIDTH,
-    GENERALIZATION_COLOR,
-    IDENTIFICATION_COLOR,
-    SYMBOLS,
-    TEST_COLORS,
-)
+from genlaws.figures.semanticity import measurement
 from genlaws.figures.semanticity.years import SIMULATED, ModelSettings, load_figure_model
 from genlaws.probes.layers.results import LayerTests
 from genlaws.render import style
@@ -49,8 +43,8 @@ EXCHANGED_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, 
 TEST_COLUMNS = ("identification", "generalization")
 DRAWN_COLUMNS = ("layer", "threshold", *TEST_COLUMNS, *(f"control_{test}" for test in TEST_COLUMNS))
 PROFILE_COLUMNS = (
-    ("best_generalization", "read_generalization", "generalization $p_S$", GENERALIZATION_COLOR),
-    ("best_identification", "read_identification", "identification $p_I$", IDENTIFICATION_COLOR),
+    ("best_generalization", "read_generalization", "generalization $p_S$", measurement.GENERALIZATION_COLOR),
+    ("best_identification", "read_identification", "identification $p_I$", measurement.IDENTIFICATION_COLOR),
 )
 
 
@@ -130,7 +124,7 @@ def draw_layers(frame: pd.DataFrame, settings: LayersSettings) -> Figure:
 def _draw_profile(axes: Axes, rows: pd.DataFrame, name: str, settings: LayersSettings) -> None:
     """Draw both tests against the layer, with bands, and gray for random weights."""
     axes.axhline(1.0 / settings.item_count, zorder=0, **CHANCE_STYLE)
-    for test, color in TEST_COLORS.items():
+    for test, color in measurement.TEST_COLORS.items():
         column = f"{name}_{test}"
         for number, template in enumerate(settings.templates):
             own = rows[rows["template"] == template].sort_values("layer")
@@ -144,7 +138,10 @@ def _draw_profile(axes: Axes, rows: pd.DataFrame, name: str, settings: LayersSet
 
 
 def _handles(settings: LayersSettings) -> list[Line2D]:
-    tests = [Line2D([], [], color=color, label=f"{test} {SYMBOLS[test]}") for test, color in TEST_COLORS.items()]
+    tests = [
+        Line2D([], [], color=color, label=f"{test} {measurement.SYMBOLS[test]}")
+        for test, color in measurement.TEST_COLORS.items()
+    ]
     templates = [
         Line2D([], [], color=style.DARK_GRAY, linestyle=DASHES[number % len(DASHES)], linewidth=1.0, label=template)
         for number, template in enumerate(settings.templates)
@@ -163,7 +160,7 @@ def layers_summary(frame: pd.DataFrame, settings: LayersSettings) -> pd.DataFram
     groups = rows.groupby(["weights", "template"], sort=False)
     chosen = {"best": rows.loc[groups["nearest_generalization"].idxmax()], "last": groups.tail(1)}
     table = pd.concat([part.assign(which=name) for name, part in chosen.items()], ignore_index=True)
-    tests = [f"{name}_{test}" for name in ("nearest", "read") for test in TEST_COLORS]
+    tests = [f"{name}_{test}" for name in ("nearest", "read") for test in measurement.TEST_COLORS]
     columns = [test + end for test in tests for end in ("", "_low", "_high")]
     return table[["weights", "template", "which", "layer", *columns]]
 
@@ -195,7 +192,7 @@ def draw_layer_tradeoff(curves: pd.DataFrame, item_count: int = 2) -> Figure:
     """
     _check_columns(curves, DRAWN_COLUMNS)
     count = whole_number("item_count", item_count, at_least=2)
-    figure, axes = style.one_panel(FIGURE_WIDTH, 3.2)
+    figure, axes = style.one_panel(measurement.FIGURE_WIDTH, 3.2)
     colors = draw_curves(axes, curves, 1.0 / count)
     draw_front(axes, count)
     axes.set(**style.PLANE_LABELS)
@@ -270,7 +267,7 @@ def draw_layer_profile(table: pd.DataFrame) -> Figure:
         As :meth:`~genlaws.probes.layers.results.LayerTests.to_frame` returns it.
     """
     _check_columns(table, ("layer", "chance", *(name for best, read, _, _ in PROFILE_COLUMNS for name in (best, read))))
-    figure = style.new_figure(FIGURE_WIDTH, 3.9)
+    figure = style.new_figure(measurement.FIGURE_WIDTH, 3.9)
     panels = figure.subplots(2, 1, sharex=True)
     layers = table["layer"].to_numpy(dtype=np.float64)
     for axes, (best, read, name, color) in zip(panels, PROFILE_COLUMNS, strict=True):

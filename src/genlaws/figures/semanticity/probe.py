@@ -14,13 +14,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from genlaws.core.arguments import Array
 from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate
+from genlaws.figures.semanticity import measurement
 from genlaws.figures.semanticity.layers import layer_pictures
-from genlaws.figures.semanticity.measurement import (
-    FIGURE_HEIGHT,
-    FIGURE_WIDTH,
-    GENERALIZATION_COLOR,
-    IDENTIFICATION_COLOR,
-)
 from genlaws.probes.collapse import ITEMS_LAW
 from genlaws.probes.probe import ProbeResult, TemplateResult
 from genlaws.probes.rates import Rates
@@ -29,7 +24,7 @@ from genlaws.render import style
 
 RATE_POINT_STYLE: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.0}
 GUIDE_STYLE: dict[str, Any] = {"color": style.LIGHT_GRAY, "linewidth": 0.6, "zorder": 0}
-KIND_COLORS = {"similarity": GENERALIZATION_COLOR, "identification": IDENTIFICATION_COLOR}
+KIND_COLORS = {"similarity": measurement.GENERALIZATION_COLOR, "identification": measurement.IDENTIFICATION_COLOR}
 KIND_NAMES = {"similarity": "generalization $p_S^n$", "identification": "identification $p_I^n$"}
 TEST_SHIFT_FACTOR = 1.025  # between the points of the two tests
 LOG_AXIS_RATIO = 20.0  # of shifts or distances, above which their axis is logarithmic
@@ -98,7 +93,7 @@ def draw_resolution_curve(result: TemplateResult) -> Figure:
     halves = curve.half_separations
     columns = min(2, len(halves))
     rows = -(-len(halves) // columns)
-    figure = style.new_figure(FIGURE_WIDTH, 0.55 + PANEL_HEIGHT * max(rows, 2 if columns == 1 else 1))
+    figure = style.new_figure(measurement.FIGURE_WIDTH, 0.55 + PANEL_HEIGHT * max(rows, 2 if columns == 1 else 1))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     shifts = np.array([point.shift for point in curve.points])
     unit = result.resolution.unit
@@ -167,7 +162,7 @@ def draw_items(result: TemplateResult) -> Figure:
     rates = [one for kind in KIND_COLORS for one in result.rates.of(kind)]
     if not rates:
         raise InputError("This probe has no test of similarity or identification; there is nothing to draw.")
-    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT + 0.25)
+    figure, axes = style.one_panel(measurement.FIGURE_WIDTH, measurement.FIGURE_HEIGHT + 0.25)
     counts = sorted({one.item_count for one in rates})
     low = _lower_limit(rates)
     style.log_axis(axes, "y", low, 1.15)
@@ -206,7 +201,7 @@ def _draw_laws(axes: Axes, result: TemplateResult, span: Array) -> list[Line2D]:
         (fine, c / fine, rf"${c:.3g}/n$, fitted from $n={first}$", (0, (4, 2))),
     )
     for n, p, label, dashes in drawn:
-        how: dict[str, Any] = {"color": IDENTIFICATION_COLOR, "linestyle": dashes, "zorder": 2}
+        how: dict[str, Any] = {"color": measurement.IDENTIFICATION_COLOR, "linestyle": dashes, "zorder": 2}
         handles += axes.plot(n[n >= first], p[n >= first], linewidth=1.1, label=label, **how)
         axes.plot(n[n <= first], p[n <= first], linewidth=0.5, **how)
     return handles
@@ -226,7 +221,7 @@ def draw_distances(result: TemplateResult) -> Figure:
     if not curve.points:
         raise InputError("No similarity test was answered in this probe; there are no distances to draw.")
     counts = curve.item_counts
-    figure, axes = style.one_panel(FIGURE_WIDTH, FIGURE_HEIGHT)
+    figure, axes = style.one_panel(measurement.FIGURE_WIDTH, measurement.FIGURE_HEIGHT)
     handles = []
     for count, color in zip(counts, style.ordered_colors(len(counts)), strict=True):
         axes.axhline(1.0 / count, **GUIDE_STYLE)
@@ -271,7 +266,7 @@ def draw_options(result: TemplateResult) -> Figure:
     if not preferences:
         raise InputError("No preferences for answers were fitted in this probe; there is nothing to draw.")
     names = sorted(preferences, key=lambda name: (len(name), name) if name.isdigit() else (0, name))[::-1]
-    figure, axes = style.one_panel(FIGURE_WIDTH, 0.75 + ANSWER_ROW_HEIGHT * max(len(names), 4))
+    figure, axes = style.one_panel(measurement.FIGURE_WIDTH, 0.75 + ANSWER_ROW_HEIGHT * max(len(names), 4))
     axes.axvline(0.0, **{**GUIDE_STYLE, "color": style.GRAY})
     for row, name in enumerate(names):
         given = preferences[name]
@@ -298,7 +293,7 @@ def draw_templates(results: Sequence[TemplateResult]) -> Figure:
     if not kinds:
         raise InputError("These probes have no test of similarity or identification; there is nothing to draw.")
     rows = -(-len(results) // 3)
-    figure = style.new_figure(FIGURE_WIDTH, FIGURE_HEIGHT + 0.15 * rows)
+    figure = style.new_figure(measurement.FIGURE_WIDTH, measurement.FIGURE_HEIGHT + 0.15 * rows)
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for axes, kind in zip(panels, kinds, strict=True):
         _draw_templates(axes, results, kind)

@@ -18,17 +18,7 @@ from genlaws.core.running import Running
 from genlaws.figures.labels import direct_labels
 from genlaws.figures.recipe import Recipe
 from genlaws.figures.rules_facts.tables import RUN_POINT_STYLE, draw_bars, interval_of, mean_columns
-from genlaws.figures.semanticity.relu import (
-    COURSE_BAND_ALPHA,
-    RELU_NETWORK_COLORS,
-    RELU_NETWORKS,
-    TRAINED_ON_SIMILARITY,
-    ReluFigureSettings,
-    drawn_logs,
-    mark_places,
-    relu_cells,
-    step_axis,
-)
+from genlaws.figures.semanticity import relu
 from genlaws.render import style
 from genlaws.semanticity import front, similarity, space
 from genlaws.sweeps.computing import ComputedCell
@@ -55,7 +45,7 @@ FIT_STYLE: dict[str, Any] = {"color": style.DARK_GRAY, "linewidth": 0.8, "linest
 LAW_STYLE: dict[str, Any] = {"color": style.GRAY, "linewidth": 0.6}
 
 
-class ProfileSettings(ReluFigureSettings):
+class ProfileSettings(relu.ReluFigureSettings):
     """Networks on the circle and the segment; profiles are drawn at the marks."""
 
     marks: tuple[int, ...] = (0, 300, 600, 1000, 2000, 7500)
@@ -63,10 +53,10 @@ class ProfileSettings(ReluFigureSettings):
 
 def profile_data(settings: ProfileSettings, running: Running) -> pd.DataFrame:
     """Return mean profiles at the marks, and resolution and cut along training."""
-    running.start(len(TRAINED_ON_SIMILARITY) * settings.repeats, "networks")
+    running.start(len(relu.TRAINED_ON_SIMILARITY) * settings.repeats, "networks")
     tables = []
-    for network in TRAINED_ON_SIMILARITY:
-        cells = relu_cells(RELU_NETWORKS[network], settings, running)
+    for network in relu.TRAINED_ON_SIMILARITY:
+        cells = relu.relu_cells(relu.RELU_NETWORKS[network], settings, running)
         about: dict[str, Any] = {"network": network, "run_count": len(cells)}
         about["best_resolution"] = _best_resolution(network)
         tables += [_profile_rows(cells, settings).assign(**about), _width_rows(cells, settings).assign(**about)]
@@ -89,7 +79,7 @@ def _profile_rows(cells: list[ComputedCell], settings: ProfileSettings) -> pd.Da
         [
             {"series": "profile", "step": steps[log], "distance": apart}
             | mean_columns("relative_similarity", relative[:, log, place])
-            for log in mark_places(steps, settings.marks)
+            for log in relu.mark_places(steps, settings.marks)
             for place, apart in enumerate(distance)
         ]
     )
@@ -103,7 +93,7 @@ def _width_rows(cells: list[ComputedCell], settings: ProfileSettings) -> pd.Data
         [
             {"series": "width", "step": steps[log], "cut_share": float(np.isfinite(widths[CUT][:, log]).mean())}
             | {name: value for one, found in widths.items() for name, value in mean_columns(one, found[:, log]).items()}
-            for log in drawn_logs(steps, settings.marks)
+            for log in relu.drawn_logs(steps, settings.marks)
         ]
     )
 
@@ -112,7 +102,7 @@ def profile_summary(frame: pd.DataFrame, settings: ProfileSettings) -> pd.DataFr
     """Return both widths at the marks."""
     widths = frame[frame["series"] == "width"]
     tables = [
-        table.iloc[mark_places(table["step"].to_numpy(), settings.marks)]
+        table.iloc[relu.mark_places(table["step"].to_numpy(), settings.marks)]
         for _, table in widths.groupby("network", sort=False)
     ]
     return pd.concat(tables).dropna(axis=1, how="all").drop(columns="series").reset_index(drop=True)
@@ -123,7 +113,7 @@ def draw_profile(frame: pd.DataFrame, settings: ProfileSettings) -> Figure:
     figure = style.new_figure(style.PAGE, 4.3)
     panels = figure.subplots(2, 2)
     labeled: list[tuple[Axes, list[Line2D], list[str]]] = []
-    for column, network in enumerate(TRAINED_ON_SIMILARITY):
+    for column, network in enumerate(relu.TRAINED_ON_SIMILARITY):
         table = frame[frame["network"] == network]
         labeled.append(_draw_profiles(panels[0, column], table, network))
         labeled.append(_draw_widths(panels[1, column], table, network, settings))
@@ -147,7 +137,7 @@ def _draw_profiles(axes: Axes, table: pd.DataFrame, network: str) -> tuple[Axes,
     steps = sorted(profiles["step"].unique())
     for step, color in zip(steps, style.ordered_colors(len(steps)), strict=True):
         rows = profiles[profiles["step"] == step]
-        style.plot_with_band(axes, rows, "distance", "relative_similarity", color, alpha=COURSE_BAND_ALPHA)
+        style.plot_with_band(axes, rows, "distance", "relative_similarity", color, alpha=relu.COURSE_BAND_ALPHA)
     last = table[(table["series"] == "width") & (table["step"] == steps[-1])].iloc[0]
     d = np.array([0.0, last[FITTED], MAX_DISTANCES[network]])
     axes.plot(d, np.maximum(0.0, 1.0 - d / d[1]), **FIT_STYLE, zorder=4)
@@ -164,11 +154,11 @@ def _draw_widths(
     lines = []
     for name, part, dashes in ((FITTED, rows, "-"), (CUT, rows[rows["cut_share"] == 1.0], (0, (1.2, 1.0)))):
         lines += style.plot_with_band(
-            axes, part, "step", name, RELU_NETWORK_COLORS[network], alpha=COURSE_BAND_ALPHA, linestyle=dashes
+            axes, part, "step", name, relu.RELU_NETWORK_COLORS[network], alpha=relu.COURSE_BAND_ALPHA, linestyle=dashes
         )
     best = float(rows["best_resolution"].iloc[0])
     lines += axes.plot([1, settings.steps], [best, best], color=style.GRAY, linewidth=0.6, zorder=0)
-    step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
+    relu.step_axis(axes, min(FIRST_DRAWN_STEP, settings.steps / 2), settings.steps)
     axes.set_ylim(0.0, 1.2 * MAX_DISTANCES[network])
     return axes, lines, ["resolution of the fitted decay", "cut: first below 1 %", "best resolution for generalization"]
 
@@ -176,7 +166,7 @@ def _draw_widths(
 PROFILE = Recipe(ProfileSettings, profile_data, draw_profile, profile_summary)
 
 
-class NetworkSizeSettings(ReluFigureSettings):
+class NetworkSizeSettings(relu.ReluFigureSettings):
     """Widths with two items in training, and numbers of items at one width; all tested with many items in the end."""
 
     hidden_widths: Annotated[tuple[Width, ...], Field(min_length=2, max_length=12)] = (2, 3, 5, 10, 20, 50)
@@ -204,7 +194,7 @@ def sizes_data(settings: NetworkSizeSettings, running: Running) -> pd.DataFrame:
     different = {tuple(chosen.values()): chosen for _, _, chosen in settings.varied()}
     running.start(len(different) * settings.repeats, "networks")
     cells = {
-        key: relu_cells({"stimuli": "circle", **chosen}, settings, running, many_items=settings.many_items)
+        key: relu.relu_cells({"stimuli": "circle", **chosen}, settings, running, many_items=settings.many_items)
         for key, chosen in different.items()
     }
     tables = [

@@ -94,7 +94,8 @@ class EmbeddingStimuli:
     @property
     def truth(self) -> dict[str, Any]:
         """The places and how they become distances, as :func:`genlaws.semanticity.measure` takes them."""
-        return {"positions": self.positions, "metric": self.metric, "period": self.period}
+        period = self.period if self.metric == "circle" else None
+        return {"positions": self.positions, "metric": self.metric, "period": period}
 
     def without(self, contents: Collection[str]) -> EmbeddingStimuli:
         """Return the stimuli without some, such as those that a file of word vectors has no vectors for."""

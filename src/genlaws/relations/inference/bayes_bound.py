@@ -18,14 +18,8 @@ import numpy as np
 from genlaws.core.arguments import Mask, Whole, one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.seeds import generator_of
+from genlaws.relations.inference import equivalences
 from genlaws.relations.inference.color_chain import sample_proper_colorings
-from genlaws.relations.inference.equivalences import (
-    Components,
-    class_numbers,
-    draw_classes,
-    known_components,
-    same_class_probability,
-)
 from genlaws.relations.inference.hypotheses import CompleteBipartite, Entrywise, Equivalence, Hypotheses, TotalOrder
 from genlaws.relations.inference.order_chain import sample_orders
 from genlaws.relations.inference.orders import known_order, order_posterior
@@ -178,9 +172,13 @@ def _classes(training_set: TrainingSet, hypotheses: Equivalence | CompleteBipart
     if hypotheses.prior == "relations" and class_count > training_set.element_count:
         raise InputError(f"{class_count} classes of {training_set.element_count} elements would leave some empty.")
     values = training_set.values
-    components = known_components(training_set, ~values if bipartite else values)
+    components = equivalences.known_components(training_set, ~values if bipartite else values)
     of_element = components.of_element
-    law = None if chain.method == "chain" else same_class_probability(components, class_count, hypotheses.prior)
+    law = (
+        None
+        if chain.method == "chain"
+        else equivalences.same_class_probability(components, class_count, hypotheses.prior)
+    )
     if law is None:
         chain.check_allowed()
         start = None if chain.truth is None else _colors_of(chain.truth, components, class_count, bipartite)
@@ -192,7 +190,7 @@ def _classes(training_set: TrainingSet, hypotheses: Equivalence | CompleteBipart
     probability = 1.0 - law.probability if bipartite else law.probability
 
     def draw(count: int, generator: np.random.Generator) -> Mask:
-        classes = draw_classes(components, class_count, hypotheses.prior, count, generator)
+        classes = equivalences.draw_classes(components, class_count, hypotheses.prior, count, generator)
         return _class_tables(classes, bipartite)
 
     return Posterior(training_set, probability, bound(probability), law.bits_left, draw_tables=draw)
@@ -204,12 +202,12 @@ def _class_tables(classes: Whole, bipartite: bool) -> Mask:
     return np.asarray(first != second if bipartite else first == second)
 
 
-def _colors_of(truth: Relation, components: Components, class_count: int, bipartite: bool) -> Whole | None:
+def _colors_of(truth: Relation, components: equivalences.Components, class_count: int, bipartite: bool) -> Whole | None:
     """Return the classes of the true relation, one for each component, or None if it has too many."""
     if truth.element_count != len(components.of_element):
         raise InputError(f"truth must have {len(components.of_element)} elements; got {truth.element_count}.")
     table = ~truth.matrix if bipartite else truth.matrix
-    classes = class_numbers(table)
+    classes = equivalences.class_numbers(table)
     _, first = np.unique(components.of_element, return_index=True)
     colors = classes[first]
     joined = (colors[components.of_element] == classes).all()

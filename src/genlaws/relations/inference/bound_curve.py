@@ -24,6 +24,7 @@ from genlaws.core.estimate import Estimate, from_standard_error, interval_column
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
+from genlaws.relations import parameters
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import (
     CompleteBipartite,
@@ -37,20 +38,6 @@ from genlaws.relations.inference.hypotheses import (
 )
 from genlaws.relations.inference.paper import accuracy_formula
 from genlaws.relations.inference.posterior import Posterior
-from genlaws.relations.parameters import (
-    MAX_REPEATS,
-    TRAIN_FRACTIONS,
-    BestAccuracies,
-    BoundMethod,
-    GivenClass,
-    KnownClass,
-    NetworkAccuracies,
-    Repeats,
-    Replicates,
-    Seed,
-    TargetAccuracy,
-    TrainFractions,
-)
 from genlaws.relations.structure.description_length import description_length_table
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet, draw_order, training_set_of
@@ -193,11 +180,11 @@ def _format_method(point: BoundPoint) -> str:
 def bound_curve(
     relation: Relation,
     *,
-    train_fraction: TrainFractions,
-    hypotheses: KnownClass = None,
-    repeats: Repeats = DEFAULT_REPEATS,
-    method: BoundMethod = "auto",
-    seed: Seed = 0,
+    train_fraction: parameters.TrainFractions,
+    hypotheses: parameters.KnownClass = None,
+    repeats: parameters.Repeats = DEFAULT_REPEATS,
+    method: parameters.BoundMethod = "auto",
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> BoundCurve:
     """Return the best accuracy averaged over the relations of a class, for random training sets of one of them.
@@ -227,8 +214,10 @@ def bound_curve(
     ----------
     :cite:p:`baek2024`, Figure 2.
     """
-    fractions = TRAIN_FRACTIONS.checked("train_fraction", train_fraction)
-    whole_number("repeats", repeats, at_least=1, at_most=MAX_REPEATS, hint="All training sets are held in memory.")
+    fractions = parameters.TRAIN_FRACTIONS.checked("train_fraction", train_fraction)
+    whole_number(
+        "repeats", repeats, at_least=1, at_most=parameters.MAX_REPEATS, hint="All training sets are held in memory."
+    )
     known = hypotheses_of(relation) if hypotheses is None else hypotheses
     formula = paper_accuracy(relation.element_count, known, fractions)
     children = np.random.SeedSequence(whole_number("seed", seed)).spawn(repeats)
@@ -356,7 +345,11 @@ def _format_with_error(found: Estimate, digits: int) -> str:
 
 @question
 def training_set_bound(
-    training_set: TrainingSet, *, hypotheses: GivenClass, method: BoundMethod = "auto", seed: Seed = 0
+    training_set: TrainingSet,
+    *,
+    hypotheses: parameters.GivenClass,
+    method: parameters.BoundMethod = "auto",
+    seed: parameters.Seed = 0,
 ) -> TrainingSetBound:
     """Return the best accuracy from known entries, averaged over all relations of a class that agree with them.
 
@@ -480,13 +473,13 @@ class InductionGap(Result):
 
 @question
 def induction_gap(
-    train_fractions: TrainFractions,
+    train_fractions: parameters.TrainFractions,
     *,
-    accuracies: NetworkAccuracies,
-    bound: BestAccuracies,
-    target_accuracy: TargetAccuracy = 0.9,
-    replicates: Replicates = BOOTSTRAP_REPLICATES,
-    seed: Seed = 0,
+    accuracies: parameters.NetworkAccuracies,
+    bound: parameters.BestAccuracies,
+    target_accuracy: parameters.TargetAccuracy = 0.9,
+    replicates: parameters.Replicates = BOOTSTRAP_REPLICATES,
+    seed: parameters.Seed = 0,
 ) -> InductionGap:
     """Give how far the learning curve of networks is below the exact bound, and how many more entries they need.
 

@@ -17,17 +17,7 @@ import numpy as np
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import ConvergenceError
-from genlaws.relations.inference.resampling import (
-    MAX_CHAIN_Z_SCORE,
-    POPULATIONS,
-    ChainSample,
-    half_of,
-    independent_groups,
-    mean_of_powers,
-    padded,
-    resample,
-    sweep_until_equal,
-)
+from genlaws.relations.inference import resampling
 from genlaws.relations.structure.symmetry_reduction import Neighbors
 
 MIN_EFFECTIVE_SHARE = 0.8  # of particles that one hardening step must leave
@@ -48,8 +38,8 @@ class _Particles:
         for vertex, near in enumerate(neighbors):
             linked[vertex, list(near)] = True
         self.colors, self.generator = colors, generator
-        self.groups = independent_groups(linked)
-        self.near = padded([np.flatnonzero(row) for row in linked], count)
+        self.groups = resampling.independent_groups(linked)
+        self.near = resampling.padded([np.flatnonzero(row) for row in linked], count)
         self.state = np.full((count + 1, particles), -1, dtype=np.int16)  # stands for missing neighbors
         self.state[:count] = generator.integers(0, colors, (count, particles))
 
@@ -106,7 +96,7 @@ class _Particles:
 
 def sample_proper_colorings(
     neighbors: Neighbors, colors: int, draws: int, generator: np.random.Generator, truth: Whole | None = None
-) -> ChainSample:
+) -> resampling.ChainSample:
     """Return random proper colorings with a check of convergence.
 
     Parameters
@@ -119,7 +109,7 @@ def sample_proper_colorings(
     ConvergenceError
         If no proper coloring was found and the truth is not known.
     """
-    half = half_of(draws)
+    half = resampling.half_of(draws)
     annealed = _Particles(neighbors, colors, half, generator)
     log2_counts = _harden(annealed)
     if log2_counts is None and truth is None:
@@ -132,13 +122,13 @@ def sample_proper_colorings(
     if log2_counts is None:
         for _ in range(MAX_SWEEPS):
             other.step()
-        return ChainSample(other.colorings(), np.nan, np.nan, MAX_SWEEPS, np.inf, False)
-    done, largest_z = sweep_until_equal(annealed, other, FIRST_SWEEPS, MAX_SWEEPS)
-    log2_count, error = mean_of_powers(log2_counts)
-    agreed = largest_z < MAX_CHAIN_Z_SCORE
+        return resampling.ChainSample(other.colorings(), np.nan, np.nan, MAX_SWEEPS, np.inf, False)
+    done, largest_z = resampling.sweep_until_equal(annealed, other, FIRST_SWEEPS, MAX_SWEEPS)
+    log2_count, error = resampling.mean_of_powers(log2_counts)
+    agreed = largest_z < resampling.MAX_CHAIN_Z_SCORE
     trusted = [annealed, other] if agreed or truth is None else [other]
     found = np.vstack([particles.colorings() for particles in trusted])
-    return ChainSample(found, log2_count, error, done, largest_z, agreed)
+    return resampling.ChainSample(found, log2_count, error, done, largest_z, agreed)
 
 
 def _harden(particles: _Particles) -> Array | None:
@@ -148,10 +138,10 @@ def _harden(particles: _Particles) -> Array | None:
     is unbiased, and takes particles of the others. None if there is no proper particle at all.
     """
     count = len(particles.state) - 1
-    log2_count = np.full(POPULATIONS, count * np.log2(particles.colors))
+    log2_count = np.full(resampling.POPULATIONS, count * np.log2(particles.colors))
     cost = 0.0
     for _ in range(MAX_HARDENING_STEPS):
-        violated = particles.violated().reshape(POPULATIONS, -1)
+        violated = particles.violated().reshape(resampling.POPULATIONS, -1)
         proper = violated == 0
         if proper.mean() >= ENOUGH_PROPER_SHARE or cost > MAX_VIOLATION_COST:
             break
@@ -160,7 +150,7 @@ def _harden(particles: _Particles) -> Array | None:
         weights = np.exp(-step * (violated - least))
         log2_count += np.log2(weights.mean(axis=1)) - step * least / np.log(2.0)
         cost += step
-        particles.select(resample(weights, particles.generator))
+        particles.select(resampling.resample(weights, particles.generator))
         for _ in range(SWEEPS_PER_STEP):
             particles.sweep(cost)
             particles.swap()  # does not change the number of violated edges, so it is allowed at any cost
@@ -178,7 +168,7 @@ def _proper_particles(proper: Mask, generator: np.random.Generator) -> Whole:
     alive = proper.any(axis=1)
     chosen = np.empty(proper.shape, dtype=np.int64)
     chosen[alive] = (
-        resample(weights[alive], generator).reshape(alive.sum(), -1) % proper.shape[1]
+        resampling.resample(weights[alive], generator).reshape(alive.sum(), -1) % proper.shape[1]
         + np.flatnonzero(alive)[:, None] * proper.shape[1]
     )
     chosen[~alive] = generator.choice(np.flatnonzero(proper.ravel()), (int((~alive).sum()), proper.shape[1]))

@@ -20,15 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import InputError
-from genlaws.relations.inference.colorings import (
-    LOG_COUNT_ROUNDING,
-    ColoringLaw,
-    TooMuchWorkError,
-    coloring_law,
-    draw_colorings,
-    log_coloring_count,
-    uncolorable_part,
-)
+from genlaws.relations.inference import colorings
 from genlaws.relations.structure.symmetry_reduction import Neighbors
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
@@ -110,11 +102,13 @@ def same_class_probability(components: Components, class_count: int, prior: str)
     two_sides = _two_sides(components) if class_count == 2 and prior == "elements" else None
     if two_sides is not None:
         return two_sides
-    whole = coloring_law(components.neighbors, class_count)
+    whole = colorings.coloring_law(components.neighbors, class_count)
     if whole is None:
         return None
     if not np.isfinite(whole.log_count):
-        clash = ", ".join(components.names[part] for part in uncolorable_part(components.neighbors, class_count))
+        clash = ", ".join(
+            components.names[part] for part in colorings.uncolorable_part(components.neighbors, class_count)
+        )
         class_text = "1 class" if class_count == 1 else f"{class_count} classes"
         raise InputError(
             f"No equivalence with {class_text} agrees with the training set: {clash} would need more. "
@@ -147,7 +141,7 @@ def _two_sides(components: Components) -> SameClass | None:
     return SameClass(same, float(parts // 2 - 1))
 
 
-def _every_coloring(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | None:
+def _every_coloring(neighbors: Neighbors, whole: colorings.ColoringLaw) -> SameClass | None:
     """Each element's class drawn from k: the law of colorings, and the entropy of the partition under it."""
     k, most = whole.colors, min(whole.colors, len(neighbors))
     log_counts = [_log_count(neighbors, colors) for colors in range(1, min(k, most + 1))] + [whole.log_count]
@@ -157,25 +151,25 @@ def _every_coloring(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | Non
         terms = special.comb(k, classes) * _signed_shares(log_counts, classes)
         shares.append(max(0.0, float(terms.sum())))
         log_names.append(special.gammaln(k + 1) - special.gammaln(k - classes + 1))
-        lost += LOG_COUNT_ROUNDING * float(np.abs(terms).sum()) * log_names[-1]
+        lost += colorings.LOG_COUNT_ROUNDING * float(np.abs(terms).sum()) * log_names[-1]
     if lost > MAX_CANCELLATION_ERROR:
         return None
     mean_names = float(np.dot(shares, log_names)) / sum(shares)
     return SameClass(whole.same, max(0.0, float((whole.log_count - mean_names) / np.log(2.0))))
 
 
-def _every_relation(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | None:
+def _every_relation(neighbors: Neighbors, whole: colorings.ColoringLaw) -> SameClass | None:
     """Every partition into exactly k classes equally likely: colorings that use all k, each partition k! times."""
     k, most = whole.colors, len(neighbors)
     if most < k:
         raise InputError(f"The training set leaves at most {most} classes, too few for {k} that are not empty.")
     if most == k:
         return SameClass(np.eye(k), 0.0)
-    laws = [coloring_law(neighbors, colors) for colors in range(1, k)] + [whole]
+    laws = [colorings.coloring_law(neighbors, colors) for colors in range(1, k)] + [whole]
     known = [law for law in laws if law is not None]  # fewer colors never take more work
     shares = _signed_shares([law.log_count for law in known], k)
     total = float(shares.sum())
-    lost = LOG_COUNT_ROUNDING * float(np.abs(shares).sum())
+    lost = colorings.LOG_COUNT_ROUNDING * float(np.abs(shares).sum())
     if lost > MAX_CANCELLATION_ERROR * total:
         return None
     same = sum(share * law.same for share, law in zip(shares, known, strict=True) if share) / total
@@ -186,7 +180,7 @@ def _every_relation(neighbors: Neighbors, whole: ColoringLaw) -> SameClass | Non
 
 
 def _log_count(neighbors: Neighbors, colors: int) -> float:
-    count = log_coloring_count(neighbors, colors)
+    count = colorings.log_coloring_count(neighbors, colors)
     return -np.inf if count is None else count  # fewer colors never take more work, so it is not None
 
 
@@ -206,8 +200,8 @@ def draw_classes(
     accepted: list[Whole] = []
     for _ in range(MAX_REJECTION_ROUNDS):
         try:
-            colors = draw_colorings(components.neighbors, class_count, draws, generator)
-        except TooMuchWorkError:
+            colors = colorings.draw_colorings(components.neighbors, class_count, draws, generator)
+        except colorings.TooMuchWorkError:
             raise InputError("The training set is too complex for exact samples; use the Markov chain.") from None
         if prior == "relations":
             colors = colors[[len(np.unique(row)) == class_count for row in colors]]

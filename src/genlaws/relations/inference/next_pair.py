@@ -21,21 +21,11 @@ from genlaws.core.plain import parts_of
 from genlaws.core.result import Result, Row, Summary, question, text_table
 from genlaws.core.running import Running, checked_running
 from genlaws.core.seeds import generator_of
+from genlaws.relations import parameters
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.bound_curve import MAJORITY_TOLERANCE
 from genlaws.relations.inference.hypotheses import Hypotheses, hypotheses_of
 from genlaws.relations.inference.posterior import entropy_bits
-from genlaws.relations.parameters import (
-    QUERY_STRATEGIES,
-    BoundMethod,
-    GivenClass,
-    KnownClass,
-    Queries,
-    QueryRepeats,
-    QueryStrategies,
-    Seed,
-    TieSeed,
-)
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import CERTAIN_ANSWERS, TrainingSet
 
@@ -113,7 +103,11 @@ class NextPair(Result):
 
 @question
 def next_pair(
-    training_set: TrainingSet, *, hypotheses: GivenClass, method: BoundMethod = "auto", seed: TieSeed = None
+    training_set: TrainingSet,
+    *,
+    hypotheses: parameters.GivenClass,
+    method: parameters.BoundMethod = "auto",
+    seed: parameters.TieSeed = None,
 ) -> NextPair:
     """Give the entry whose answer is worth most bits, if all answers are right.
 
@@ -242,12 +236,12 @@ class QueryCurve(Result):
 def query_curve(
     relation: Relation,
     *,
-    strategies: QueryStrategies = QUERY_STRATEGIES,
-    queries: Queries = None,
-    hypotheses: KnownClass = None,
-    repeats: QueryRepeats = DEFAULT_QUERY_REPEATS,
-    method: BoundMethod = "auto",
-    seed: Seed = 0,
+    strategies: parameters.QueryStrategies = parameters.QUERY_STRATEGIES,
+    queries: parameters.Queries = None,
+    hypotheses: parameters.KnownClass = None,
+    repeats: parameters.QueryRepeats = DEFAULT_QUERY_REPEATS,
+    method: parameters.BoundMethod = "auto",
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> QueryCurve:
     """Give how accuracy grows when a learner queries one entry after the other, by the best choice or at random.
@@ -271,7 +265,7 @@ def query_curve(
         Its steps are the queries.
     """
     if not strategies:
-        raise InputError(f"strategies must name one of {', '.join(QUERY_STRATEGIES)} or both; got none.")
+        raise InputError(f"strategies must name one of {', '.join(parameters.QUERY_STRATEGIES)} or both; got none.")
     most = relation.pair_count if queries is None else queries
     if queries is not None:
         fits_memory("repeats and queries", 3 * FLOAT_BYTES * repeats * most, "Take fewer of either.")
@@ -284,7 +278,7 @@ def query_curve(
         runs = [queried.course(np.random.default_rng(one)) for one in seeds]
         width = max(len(run) for run in runs) if queries is None else most + 1
         padded = np.array([run + [run[-1]] * (width - len(run)) for run in runs])
-        needed = np.array([_first_certain(run) for run in runs], dtype=float)
+        needed = np.array([len(run) - 1 if run[-1][0] >= 1.0 else np.nan for run in runs], dtype=float)
         error = float(needed.std(ddof=1) / np.sqrt(repeats)) if repeats > 1 else np.nan
         certain = from_standard_error(float(needed.mean()), error, repeats)
         curves.append(StrategyCurve(strategy, padded[:, :, 0], padded[:, :, 1], certain))
@@ -329,8 +323,3 @@ class _Queries:
                 pair = list(divmod(unseen.pop(), n))
             known = known.with_answer((pair[0], pair[1]), bool(self.relation.values([pair])[0]))
             self.running.advance()
-
-
-def _first_certain(run: list[tuple[float, float]]) -> float:
-    """Return the number of answers after which the bound is one, or NaN if it never was."""
-    return float(len(run) - 1) if run[-1][0] >= 1.0 else np.nan

@@ -18,18 +18,8 @@ import numpy as np
 from scipy import special
 
 from genlaws.core.arguments import Array, Mask, Whole
+from genlaws.relations.inference import resampling
 from genlaws.relations.inference.orders import transitive_reduction
-from genlaws.relations.inference.resampling import (
-    MAX_CHAIN_Z_SCORE,
-    POPULATIONS,
-    ChainSample,
-    half_of,
-    independent_groups,
-    mean_of_powers,
-    padded,
-    resample,
-    sweep_until_equal,
-)
 
 SWEEPS_PER_ELEMENT = 4
 FIRST_SWEEPS = 64
@@ -44,9 +34,9 @@ class _Particles:
         self.generator = generator
         self.heights = np.ones((self.count + 2, particles))
         self.heights[self.count] = 0.0
-        self.groups = independent_groups(covers)
-        self.lower = padded([np.flatnonzero(covers[:, v]) for v in range(self.count)], self.count)
-        self.upper = padded([np.flatnonzero(covers[v]) for v in range(self.count)], self.count + 1)
+        self.groups = resampling.independent_groups(covers)
+        self.lower = resampling.padded([np.flatnonzero(covers[:, v]) for v in range(self.count)], self.count)
+        self.upper = resampling.padded([np.flatnonzero(covers[v]) for v in range(self.count)], self.count + 1)
 
     def room(self, elements: Whole) -> tuple[Array, Array]:
         """Return the lowest and the highest height these elements may take."""
@@ -82,37 +72,37 @@ class _Particles:
     compared = ranks
 
 
-def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> ChainSample:
+def sample_orders(below: Mask, draws: int, generator: np.random.Generator) -> resampling.ChainSample:
     """Return random linear extensions of the order `below` with a check of convergence.
 
     Half of the particles insert the elements one by one; the others start from two extreme sequences. Sweeps are
     doubled until the mean ranks of both halves agree or `MAX_SWEEPS` is reached.
     """
     covers = transitive_reduction(below)
-    half = half_of(draws)
+    half = resampling.half_of(draws)
     grown = _Particles(covers, half, generator)
     log2_counts = _insert_elements(grown, np.argsort(below.sum(axis=0), kind="stable"))
     extreme = _Particles(covers, 2 * (half // 2), generator)
     # Two extensions far apart: by one order of preference and, for every second particle, by its reverse.
     extreme.start_at(_greedy(below, np.arange(len(below))), slice(None))
     extreme.start_at(_greedy(below, -np.arange(len(below))), slice(None, None, 2))
-    done, largest_z = sweep_until_equal(grown, extreme, FIRST_SWEEPS, MAX_SWEEPS)
-    log2_count, error = mean_of_powers(log2_counts)
+    done, largest_z = resampling.sweep_until_equal(grown, extreme, FIRST_SWEEPS, MAX_SWEEPS)
+    log2_count, error = resampling.mean_of_powers(log2_counts)
     ranks = np.vstack([grown.ranks(), extreme.ranks()])
-    return ChainSample(ranks, log2_count, error, done, largest_z, largest_z < MAX_CHAIN_Z_SCORE)
+    return resampling.ChainSample(ranks, log2_count, error, done, largest_z, largest_z < resampling.MAX_CHAIN_Z_SCORE)
 
 
 def _insert_elements(particles: _Particles, sequence: Whole) -> Array:
     """Insert the elements one by one and return log2 of the number of extensions, one estimate for each population."""
     particle_count = particles.heights.shape[1]
     present = np.zeros(particles.count, dtype=bool)
-    log2_volume = np.zeros(POPULATIONS)
+    log2_volume = np.zeros(resampling.POPULATIONS)
     for element in sequence:
         low = particles.heights[particles.lower[element]].max(axis=0)
-        room = (1.0 - low).reshape(POPULATIONS, -1)
+        room = (1.0 - low).reshape(resampling.POPULATIONS, -1)
         mean_room = room.mean(axis=1)
         log2_volume += np.log2(mean_room)
-        chosen = resample(room / mean_room[:, None], particles.generator)
+        chosen = resampling.resample(room / mean_room[:, None], particles.generator)
         particles.heights = particles.heights[:, chosen]
         low = low[chosen]
         particles.heights[element] = low + particles.generator.random(particle_count) * (1.0 - low)

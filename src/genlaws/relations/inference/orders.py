@@ -22,13 +22,7 @@ from scipy import sparse, special
 
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.errors import InputError
-from genlaws.relations.inference.ideals import (
-    MAX_IDEALS,
-    count_extensions,
-    find_ideals,
-    order_probabilities,
-    sample_extensions,
-)
+from genlaws.relations.inference import ideals
 from genlaws.relations.structure.training_set import CONTRADICTION_HINT, TrainingSet
 
 OrderDraw = Callable[[int, np.random.Generator], Whole]
@@ -118,7 +112,7 @@ class OrderPosterior:
     draw: OrderDraw
 
 
-def order_posterior(below: Mask, most_ideals: int = MAX_IDEALS) -> OrderPosterior | None:
+def order_posterior(below: Mask, most_ideals: int = ideals.MAX_IDEALS) -> OrderPosterior | None:
     """Return the law over all total orders that contain the order `below`, or None if they are too many to count.
 
     Parameters
@@ -160,11 +154,11 @@ def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPos
     lined_up = inside.copy()
     for group in alike:
         lined_up[np.ix_(group, group)] = np.triu(np.ones((len(group), len(group)), dtype=bool), 1)
-    lattice = find_ideals(lined_up, most_ideals)
+    lattice = ideals.find_ideals(lined_up, most_ideals)
     if lattice is None:
         return None
-    counts = count_extensions(lattice)
-    before, rank = order_probabilities(lattice, counts)
+    counts = ideals.count_extensions(lattice)
+    before, rank = ideals.order_probabilities(lattice, counts)
     before = before.clip(MIN_OPEN_PROBABILITY, 1.0 - MIN_OPEN_PROBABILITY)
     before[inside], before[inside.T | np.eye(len(inside), dtype=bool)] = 1.0, 0.0
     for group in alike:
@@ -175,7 +169,7 @@ def _through_ideals(inside: Mask, elements: Whole, most_ideals: int) -> OrderPos
 
     def draw(draws: int, generator: np.random.Generator) -> Whole:
         """Return random orders of one component."""
-        sequence = sample_extensions(lattice, counts, draws, generator)
+        sequence = ideals.sample_extensions(lattice, counts, draws, generator)
         for group in alike:
             shuffled = generator.permuted(np.repeat(group[None], draws, axis=0), axis=1)
             sequence[np.isin(sequence, group)] = shuffled.ravel()

@@ -20,27 +20,12 @@ from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question, text_table
 from genlaws.core.running import Running, checked_running
+from genlaws.relations import parameters
 from genlaws.relations.inference.bound_curve import BOOTSTRAP_REPLICATES, crossing, estimate_of_draws
 from genlaws.relations.inference.data_needed import data_needed
 from genlaws.relations.inference.hypotheses import Entrywise, Hypotheses, hypotheses_of
 from genlaws.relations.networks.phases import fit_threshold, format_within_tried, side_of
 from genlaws.relations.networks.pilot import Goal, Pilot, PilotPoint, PilotTrials
-from genlaws.relations.parameters import (
-    BoundRepeats,
-    Depth,
-    Dimension,
-    ExceededAccuracy,
-    FractionNetworks,
-    Optimizer,
-    PilotRate,
-    PilotSteps,
-    Quick,
-    RatioNetworks,
-    Seed,
-    TriedFractions,
-    TriedRatios,
-    Width,
-)
 from genlaws.relations.repons.probability import collision_probability, sign_collision_probability
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
@@ -213,20 +198,20 @@ def _ends(tried: Sequence[PilotPoint]) -> tuple[float, float]:
 def advise_relation(
     relation: str | Relation,
     *,
-    target_accuracy: ExceededAccuracy = 0.9,
-    quick: Quick = False,
-    width: Width = 50,
-    depth: Depth = 3,
-    dimension: Dimension = 2,
-    steps: PilotSteps = None,
-    optimizer: Optimizer = "adam",
-    decoder_rate: PilotRate = None,
-    train_fractions: TriedFractions = None,
-    ratios: TriedRatios = None,
-    networks: FractionNetworks = None,
-    ratio_networks: RatioNetworks = None,
-    bound_repeats: BoundRepeats = None,
-    seed: Seed = 0,
+    target_accuracy: parameters.ExceededAccuracy = 0.9,
+    quick: parameters.Quick = False,
+    width: parameters.Width = 50,
+    depth: parameters.Depth = 3,
+    dimension: parameters.Dimension = 2,
+    steps: parameters.PilotSteps = None,
+    optimizer: parameters.Optimizer = "adam",
+    decoder_rate: parameters.PilotRate = None,
+    train_fractions: parameters.TriedFractions = None,
+    ratios: parameters.TriedRatios = None,
+    networks: parameters.FractionNetworks = None,
+    ratio_networks: parameters.RatioNetworks = None,
+    bound_repeats: parameters.BoundRepeats = None,
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> LearningAdvice:
     """Give how many entries and which ratio of learning rates a network needs to learn a relation.

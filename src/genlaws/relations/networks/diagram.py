@@ -17,32 +17,9 @@ from genlaws.core.estimate import Estimate, wilson_interval
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
-from genlaws.relations import networks
-from genlaws.relations.networks.phases import (
-    PHASES,
-    Boundary,
-    boundary_of,
-    count_phases,
-    format_slope,
-    format_within_tried,
-    side_of,
-)
+from genlaws.relations import networks, parameters
+from genlaws.relations.networks import phases
 from genlaws.relations.networks.runs import log_every, networks_together
-from genlaws.relations.parameters import (
-    BatchSize,
-    Depth,
-    Device,
-    EmbeddingScale,
-    Grid,
-    Optimizer,
-    Patience,
-    RateRange,
-    Seed,
-    SeedsAtRates,
-    Steps,
-    TestedTrainFraction,
-    Width,
-)
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation, relation_to_text
 
@@ -55,7 +32,7 @@ MAX_SLOPE_INTERVAL = 1.0  # widest interval that shows whether a slope is 1
 CRITERIA = {"memorization": "memorizing", "late": "being late"}
 EXPERIMENT = "relations.network"
 COLUMNS = (
-    *("decoder_rate", "encoder_rate", *PHASES, "late", "count"),
+    *("decoder_rate", "encoder_rate", *phases.PHASES, "late", "count"),
     *("median_train_step", "median_delay", "mean_test_accuracy"),
 )
 OUTCOMES = ("train_step", "test_step", "phase", "final_test_accuracy")
@@ -117,7 +94,7 @@ class PhaseDiagram(Result):
     median_delay: Array
     mean_test_accuracy: Array
     fractions: dict[str, Estimate]
-    boundaries: dict[str, Boundary | None]
+    boundaries: dict[str, phases.Boundary | None]
 
     @property
     def network_count(self) -> int:
@@ -209,20 +186,20 @@ class PhaseDiagram(Result):
 def phase_diagram(
     relation: str | Relation,
     *,
-    grid: Grid = 6,
-    seeds: SeedsAtRates = 3,
-    decoder_rates: RateRange = None,
-    encoder_rates: RateRange = None,
-    steps: Steps = 10_000,
-    width: Width = 20,
-    depth: Depth = 3,
-    train_fraction: TestedTrainFraction = 0.75,
-    embedding_scale: EmbeddingScale = 1.0,
-    optimizer: Optimizer = "adam",
-    batch_size: BatchSize = None,
-    patience: Patience = 4.0,
-    device: Device = "cpu",
-    seed: Seed = 0,
+    grid: parameters.Grid = 6,
+    seeds: parameters.SeedsAtRates = 3,
+    decoder_rates: parameters.RateRange = None,
+    encoder_rates: parameters.RateRange = None,
+    steps: parameters.Steps = 10_000,
+    width: parameters.Width = 20,
+    depth: parameters.Depth = 3,
+    train_fraction: parameters.TestedTrainFraction = 0.75,
+    embedding_scale: parameters.EmbeddingScale = 1.0,
+    optimizer: parameters.Optimizer = "adam",
+    batch_size: parameters.BatchSize = None,
+    patience: parameters.Patience = 4.0,
+    device: parameters.Device = "cpu",
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> PhaseDiagram:
     """Train networks at every pair of learning rates and count which generalize, grok, memorize or stay confused.
@@ -257,10 +234,6 @@ def phase_diagram(
     seed : int
     running : Running, optional
         Its steps are the networks. It may have jobs, and a folder in which finished networks are stored.
-
-    Returns
-    -------
-    PhaseDiagram
 
     Notes
     -----
@@ -307,7 +280,7 @@ def phase_diagram(
     )
     groups = (cells[start : start + seeds] for start in range(0, len(cells), seeds))
     outcomes = ([[one.result[name] for one in group] for name in OUTCOMES] for group in groups)
-    counted = [count_phases(*columns, patience=patience) for columns in outcomes]
+    counted = [phases.count_phases(*columns, patience=patience) for columns in outcomes]
     encoder, decoder = np.array(list(product(*rates.values()))).T
     table = {name: np.array([one[name] for one in counted]) for name in counted[0]}
     return diagram_of(
@@ -353,16 +326,16 @@ def diagram_of(table: Mapping[str, ArrayLike], **about: Any) -> PhaseDiagram:
     """
     columns: dict[str, Any] = {name: np.asarray(column) for name, column in table.items()}
     count = int(columns["count"].sum())
-    fractions = {name: wilson_interval(int(columns[name].sum()), count) for name in (*PHASES, "late")}
-    boundaries = {criterion: boundary_of(columns, criterion) for criterion in CRITERIA}
+    fractions = {name: wilson_interval(int(columns[name].sum()), count) for name in (*phases.PHASES, "late")}
+    boundaries = {criterion: phases.boundary_of(columns, criterion) for criterion in CRITERIA}
     return PhaseDiagram(**about, **columns, fractions=fractions, boundaries=boundaries)
 
 
-def _format_boundary(found: Boundary) -> str:
+def _format_boundary(found: phases.Boundary) -> str:
     """Return the slope with its interval, or why it could not be determined."""
     if found.slope_message:
         return f"slope could not be determined: {found.slope_message}"
-    slope, low, high = map(format_slope, (found.slope.value, found.slope.low, found.slope.high))
+    slope, low, high = map(phases.format_slope, (found.slope.value, found.slope.low, found.slope.high))
     if found.agrees_with_unit_slope:
         wide = not found.slope.high - found.slope.low <= MAX_SLOPE_INTERVAL
         verdict = "too wide to tell whether the ratio decides" if wide else "agrees with 1: the ratio decides"
@@ -376,19 +349,19 @@ def _format_ratio(ratio: Estimate, tried: tuple[float, float]) -> str:
     """Return the critical ratio with its interval, and whether they lie beyond the ratios tried."""
     if ratio.value == 0.0 or not math.isfinite(ratio.value):
         return "could not be determined: it does not become more frequent with the ratio"
-    return f"{format_within_tried(ratio, tried)}, decoder over encoder rate"
+    return f"{phases.format_within_tried(ratio, tried)}, decoder over encoder rate"
 
 
-def _advice_on_late(late: Boundary | None, tried: tuple[float, float]) -> str:
+def _advice_on_late(late: phases.Boundary | None, tried: tuple[float, float]) -> str:
     """Return the sentence where no network memorized."""
     if late is None or not (late.slope.value > 0.0 and late.critical_ratio.low > 0.0):
         return "No network that fitted memorized: take any ratio of the rates that was tried."
-    if side_of(late.critical_ratio.value, tried) < 0:
+    if phases.side_of(late.critical_ratio.value, tried) < 0:
         return f"No network memorized, but most were late at every ratio tried, even at {_format_smallest(tried)}."
     return f"No network memorized; for early generalization keep the decoder rate {_format_limit(late, tried)}."
 
 
-def _advice_on(boundary: Boundary, tried: tuple[float, float]) -> str:
+def _advice_on(boundary: phases.Boundary, tried: tuple[float, float]) -> str:
     """Return the sentence where some networks memorized and others did not; it names no ratio beyond those tried."""
     ratio = boundary.critical_ratio
     any_slope = boundary.slope_message and boundary.agrees_with_unit_slope
@@ -396,7 +369,7 @@ def _advice_on(boundary: Boundary, tried: tuple[float, float]) -> str:
         return "Memorizing does not depend on the ratio of the rates here; take rates from the table."
     if any_slope or not (ratio.low > 0.0 and math.isfinite(ratio.high)):
         return "Networks memorize at some rates, but the boundary is not determined: try more networks or more rates."
-    if side := side_of(ratio.value, tried):
+    if side := phases.side_of(ratio.value, tried):
         if side < 0:
             return (
                 f"Most networks memorize at every ratio tried, even at {_format_smallest(tried)}: try smaller ratios."
@@ -406,15 +379,15 @@ def _advice_on(boundary: Boundary, tried: tuple[float, float]) -> str:
             "encoder rate: take one of these."
         )
     beyond = f"about {ratio.value:.2g} times on, half of the networks or more memorize{_format_exception(boundary)}."
-    if side_of(ratio.low, tried) < 0:
+    if phases.side_of(ratio.low, tried) < 0:
         return f"Keep the decoder rate {_format_limit(boundary, tried)}, and try smaller ones. From {beyond}"
     return f"Keep the decoder rate {_format_limit(boundary, tried)}; from {beyond}"
 
 
-def _format_limit(boundary: Boundary, tried: tuple[float, float]) -> str:
+def _format_limit(boundary: phases.Boundary, tried: tuple[float, float]) -> str:
     """Return below which ratio to keep: the lower end of the interval, or the smallest ratio that was tried."""
     low = boundary.critical_ratio.low
-    if side_of(low, tried) < 0:
+    if phases.side_of(low, tried) < 0:
         return f"at {_format_smallest(tried)} (the limit may lie at or below it)"
     return f"below {low:.2g} times the encoder rate"
 
@@ -423,10 +396,12 @@ def _format_smallest(tried: tuple[float, float]) -> str:
     return f"{tried[0]:.2g} times the encoder rate, the smallest ratio tried"
 
 
-def _format_exception(boundary: Boundary) -> str:
+def _format_exception(boundary: phases.Boundary) -> str:
     """Return a note where the ratio alone does not decide."""
     if boundary.agrees_with_unit_slope:
         return ""
     if boundary.slope_message:
         return "; but the fitted boundary is vertical, so the decoder rate decides more than the ratio"
-    return f"; but the boundary's slope is {format_slope(boundary.slope.value)}, so the ratio alone does not decide"
+    return (
+        f"; but the boundary's slope is {phases.format_slope(boundary.slope.value)}, so the ratio alone does not decide"
+    )

@@ -16,35 +16,12 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.plain import UNWRITTEN
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
-from genlaws.relations import networks
+from genlaws.relations import networks, parameters
 from genlaws.relations.inference.bayes_bound import posterior
 from genlaws.relations.inference.hypotheses import average_meaning, hypotheses_of
 from genlaws.relations.inference.paper import TARGET_ACCURACY
 from genlaws.relations.networks.phases import PHASES, classify_phases
 from genlaws.relations.networks.runs import ACCURACIES, RelationRuns, element_groups, mean_accuracy, principal_plane
-from genlaws.relations.parameters import (
-    Activation,
-    BatchSize,
-    DecoderDecay,
-    DecoderInput,
-    DecoderRate,
-    DecoderScale,
-    Depth,
-    Device,
-    Dimension,
-    EmbeddingScale,
-    EncoderDecay,
-    EncoderRate,
-    LabelNoise,
-    Networks,
-    Optimizer,
-    Precision,
-    Seed,
-    Steps,
-    StopAt,
-    TrainFraction,
-    Width,
-)
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 from genlaws.relations.structure.training_set import training_set_of
@@ -279,27 +256,27 @@ def _format_steps(steps: Sequence[int | None]) -> str:
 def learn_relation(
     relation: str | Relation,
     *,
-    train_fraction: TrainFraction = 0.75,
-    seeds: Networks = 1,
-    dimension: Dimension = 2,
-    depth: Depth = 3,
-    width: Width = 50,
-    mode: DecoderInput = "concatenate",
-    activation: Activation = "tanh",
-    encoder_rate: EncoderRate = 1e-3,
-    decoder_rate: DecoderRate = 1e-3,
-    encoder_decay: EncoderDecay = 0.0,
-    decoder_decay: DecoderDecay = 0.0,
-    embedding_scale: EmbeddingScale = 1.0,
-    decoder_scale: DecoderScale = 1.0,
-    label_noise: LabelNoise = 0.0,
-    optimizer: Optimizer = "adam",
-    batch_size: BatchSize = None,
-    steps: Steps = 10_000,
-    stop_at: StopAt = None,
-    precision: Precision = "single",
-    device: Device = "cpu",
-    seed: Seed = 0,
+    train_fraction: parameters.TrainFraction = 0.75,
+    seeds: parameters.Networks = 1,
+    dimension: parameters.Dimension = 2,
+    depth: parameters.Depth = 3,
+    width: parameters.Width = 50,
+    mode: parameters.DecoderInput = "concatenate",
+    activation: parameters.Activation = "tanh",
+    encoder_rate: parameters.EncoderRate = 1e-3,
+    decoder_rate: parameters.DecoderRate = 1e-3,
+    encoder_decay: parameters.EncoderDecay = 0.0,
+    decoder_decay: parameters.DecoderDecay = 0.0,
+    embedding_scale: parameters.EmbeddingScale = 1.0,
+    decoder_scale: parameters.DecoderScale = 1.0,
+    label_noise: parameters.LabelNoise = 0.0,
+    optimizer: parameters.Optimizer = "adam",
+    batch_size: parameters.BatchSize = None,
+    steps: parameters.Steps = 10_000,
+    stop_at: parameters.StopAt = None,
+    precision: parameters.Precision = "single",
+    device: parameters.Device = "cpu",
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> LearnedRelation:
     """Train networks on random entries of a relation and report whether they generalize, grok or memorize.

@@ -24,16 +24,8 @@ from genlaws.ensembles.architecture import Tensors
 from genlaws.ensembles.batches import Batches
 from genlaws.ensembles.optimizers import OPTIMIZERS
 from genlaws.ensembles.training import read_device
+from genlaws.relations import parameters
 from genlaws.relations.networks.runs import RelationRuns
-from genlaws.relations.parameters import (
-    ACTIVATIONS,
-    DECODER_INPUTS,
-    MAX_DEPTH,
-    MAX_DIMENSION,
-    MAX_TRAINING_STEPS,
-    MAX_WIDTH,
-    SIZE_HINT,
-)
 from genlaws.relations.structure.families import named_relation
 from genlaws.relations.structure.relation import Relation
 
@@ -91,10 +83,10 @@ def train_networks(
         See ``genlaws.ensembles.train``.
     """
     known = named_relation(relation) if isinstance(relation, str) else relation
-    one_of("mode", mode, DECODER_INPUTS)
+    one_of("mode", mode, parameters.DECODER_INPUTS)
     one_of("optimizer", optimizer, OPTIMIZERS)
     one_of("precision", precision, PRECISIONS)
-    one_of("activation", activation, ACTIVATIONS)
+    one_of("activation", activation, parameters.ACTIVATIONS)
     read_device(device)
     numbers = [whole_number("seeds", one) for one in islice(seeds, MAX_NETWORKS + 1)]
     if not 1 <= len(numbers) <= MAX_NETWORKS:
@@ -107,7 +99,7 @@ def train_networks(
     train_share = _each("train_fraction", fraction, train_fraction, count)
     drawn = _draw_tables(known, train_share, _each("label_noise", fraction, label_noise, count), numbers)
     rates = _by_part("rate", positive, (encoder_rate, decoder_rate), count)
-    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=MAX_TRAINING_STEPS), log_at)
+    logs = _log_steps(whole_number("steps", steps, at_least=1, at_most=parameters.MAX_TRAINING_STEPS), log_at)
     scales = {
         "embedding": _each("embedding_scale", non_negative, embedding_scale, count),
         "decoder": _each("decoder_scale", non_negative, decoder_scale, count),
@@ -142,9 +134,9 @@ def _hidden_layers(  # noqa: PLR0917
     relation: Relation, dimension: int, depth: int, width: int, networks: int, device: str
 ) -> list[int]:
     """Return the widths of the hidden layers, or raise if such networks would not fit into memory."""
-    size = whole_number("dimension", dimension, at_least=1, at_most=MAX_DIMENSION, hint=SIZE_HINT)
-    units = whole_number("width", width, at_least=1, at_most=MAX_WIDTH, hint=SIZE_HINT)
-    layers = whole_number("depth", depth, at_most=MAX_DEPTH, hint=SIZE_HINT)
+    size = whole_number("dimension", dimension, at_least=1, at_most=parameters.MAX_DIMENSION, hint=parameters.SIZE_HINT)
+    units = whole_number("width", width, at_least=1, at_most=parameters.MAX_WIDTH, hint=parameters.SIZE_HINT)
+    layers = whole_number("depth", depth, at_most=parameters.MAX_DEPTH, hint=parameters.SIZE_HINT)
     n, weights = relation.element_count, (2 * size * units + (layers - 1) * units**2) if layers else 2 * size
     needed = PARAMETER_BYTES * (n * size + weights)
     if device == "cpu":  # every measurement evaluates the whole table

@@ -39,17 +39,7 @@ from genlaws.core.estimate import Estimate, interval_columns, wilson_interval
 from genlaws.core.plain import UNWRITTEN
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.seeds import generator_of
-from genlaws.relations.parameters import (
-    DecoderWidth,
-    Draws,
-    EncoderWidth,
-    FlowTolerance,
-    MaxSteps,
-    RandomSeed,
-    StartBias,
-    StartDecoders,
-    StartPositions,
-)
+from genlaws.relations import parameters
 from genlaws.relations.repons.forces import Forces, ReponSystem
 
 Velocity = Callable[[Array], Array]
@@ -283,12 +273,12 @@ class ReponRun(Result):
 def simulate_repons(
     system: ReponSystem,
     *,
-    draws: Draws,
-    seed: RandomSeed = 0,
-    encoder_scale: EncoderWidth = 1.0,
-    decoder_scale: DecoderWidth = 1.0,
-    tolerance: FlowTolerance = DEFAULT_TOLERANCE,
-    most_steps: MaxSteps = DEFAULT_MAX_STEPS,
+    draws: parameters.Draws,
+    seed: parameters.RandomSeed = 0,
+    encoder_scale: parameters.EncoderWidth = 1.0,
+    decoder_scale: parameters.DecoderWidth = 1.0,
+    tolerance: parameters.FlowTolerance = DEFAULT_TOLERANCE,
+    most_steps: parameters.MaxSteps = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
     """Draw decoders and repons from normal distributions, follow them until they come to rest, and give who merged.
 
@@ -316,11 +306,11 @@ def simulate_repons(
 def evolve_repons(
     system: ReponSystem,
     *,
-    decoder: StartDecoders,
-    positions: StartPositions,
-    bias: StartBias = 0.0,
-    tolerance: FlowTolerance = DEFAULT_TOLERANCE,
-    most_steps: MaxSteps = DEFAULT_MAX_STEPS,
+    decoder: parameters.StartDecoders,
+    positions: parameters.StartPositions,
+    bias: parameters.StartBias = 0.0,
+    tolerance: parameters.FlowTolerance = DEFAULT_TOLERANCE,
+    most_steps: parameters.MaxSteps = DEFAULT_MAX_STEPS,
 ) -> ReponRun:
     r"""Follow given starts until they come to rest, and give who merged.
 

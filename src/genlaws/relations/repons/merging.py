@@ -14,20 +14,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.estimate import Estimate, interval_columns
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.core.running import Running, checked_running
-from genlaws.relations.parameters import (
-    ClassSize,
-    ClusterSize,
-    DecoderRates,
-    DecoderScales,
-    EncoderRates,
-    EncoderScaleOf,
-    EncoderScales,
-    Outputs,
-    ReponDimension,
-    ReponUpdate,
-    Seed,
-    SimulatedDraws,
-)
+from genlaws.relations import parameters
 from genlaws.relations.repons.ensemble import simulate_repons
 from genlaws.relations.repons.forces import ReponSystem
 from genlaws.relations.repons.pair import decoder_pull
@@ -258,18 +245,18 @@ class MergingProbability(Result):
 @question
 def merging_probability(
     *,
-    encoder_rate: EncoderRates,
-    decoder_rate: DecoderRates,
-    encoder_scale: EncoderScales = 1.0,
-    decoder_scale: DecoderScales = 1.0,
-    encoder_scale_of: EncoderScaleOf = None,
-    dimension: ReponDimension = 1,
-    outputs: Outputs = 1,
-    cluster: ClusterSize = 1.0,
-    update: ReponUpdate = "flow",
-    class_size: ClassSize = None,
-    simulate: SimulatedDraws = None,
-    seed: Seed = 0,
+    encoder_rate: parameters.EncoderRates,
+    decoder_rate: parameters.DecoderRates,
+    encoder_scale: parameters.EncoderScales = 1.0,
+    decoder_scale: parameters.DecoderScales = 1.0,
+    encoder_scale_of: parameters.EncoderScaleOf = None,
+    dimension: parameters.ReponDimension = 1,
+    outputs: parameters.Outputs = 1,
+    cluster: parameters.ClusterSize = 1.0,
+    update: parameters.ReponUpdate = "flow",
+    class_size: parameters.ClassSize = None,
+    simulate: parameters.SimulatedDraws = None,
+    seed: parameters.Seed = 0,
     running: Running | None = None,
 ) -> MergingProbability:
     """Give the chance that representations of one class merge (generalization) rather than stay apart.

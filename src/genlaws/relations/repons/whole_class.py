@@ -12,14 +12,7 @@ from numpy.typing import ArrayLike
 
 from genlaws.core.arguments import MAX_COUNT, Array, real, whole_number
 from genlaws.core.errors import InputError
-from genlaws.relations.repons.matrix import (
-    check_finite,
-    checked_decoder,
-    checked_rates,
-    common_stack,
-    eigen_up_to_rounding,
-    largest_entry,
-)
+from genlaws.relations.repons import matrix
 from genlaws.relations.repons.probability import beta_law, largest_root_probability, rates_and_scales
 
 
@@ -55,8 +48,8 @@ def class_limit(decoder: ArrayLike, positions: ArrayLike, *, encoder_rate: float
         As in :func:`class_invariant`.
     """
     gram, spread, eta_x, eta_a = _class_parts(decoder, positions, encoder_rate, decoder_rate)
-    size = largest_entry(gram) / eta_a + largest_entry(spread) / eta_x
-    values, vectors = eigen_up_to_rounding(gram / eta_a - spread / eta_x, size)
+    size = matrix.largest_entry(gram) / eta_a + matrix.largest_entry(spread) / eta_x
+    values, vectors = matrix.eigen_up_to_rounding(gram / eta_a - spread / eta_x, size)
     return np.asarray((vectors * (eta_x * np.maximum(0.0, -values))[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
@@ -129,10 +122,10 @@ def _class_parts(
     x = real("positions", positions)
     if x.ndim < 2 or x.shape[-2] < 1:
         raise InputError(f"positions must have one row per repon, at least one; got shape {x.shape}.")
-    a = checked_decoder(decoder, x.shape[-1], "positions")
-    eta_x, eta_a = checked_rates(encoder_rate, decoder_rate)
-    common_stack(decoder=a.shape[:-2], positions=x.shape[:-2])
+    a = matrix.checked_decoder(decoder, x.shape[-1], "positions")
+    eta_x, eta_a = matrix.checked_rates(encoder_rate, decoder_rate)
+    matrix.common_stack(decoder=a.shape[:-2], positions=x.shape[:-2])
     offsets = x - x.mean(axis=-2, keepdims=True)
     gram, spread = np.swapaxes(a, -1, -2) @ a, np.swapaxes(offsets, -1, -2) @ offsets
-    check_finite(gram, spread)
+    matrix.check_finite(gram, spread)
     return gram, spread, eta_x, eta_a

@@ -216,10 +216,6 @@ def count_automorphisms(relation: Relation, method: str = "auto") -> Automorphis
         library's own search if not. ``closed form`` raises for relations in no such family. The other three count
         the reduced graph; networkx (ISMAGS) is useful up to about 40 elements.
 
-    Returns
-    -------
-    AutomorphismCount
-
     Raises
     ------
     ConvergenceError

@@ -22,6 +22,7 @@ HEAD_COLUMNS = {"head", "subject", "source", "from", "h", "s", "parent", "first"
 RELATION_COLUMNS = {"relation", "predicate", "label", "type", "r", "p", "rel"}
 TAIL_COLUMNS = {"tail", "object", "target", "to", "t", "o", "child", "second"}
 MAX_NAMES_LISTED = 40
+ENTITY_CHOICES = ("used", "all")  # which of a file are the elements of a relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class KnowledgeGraph:
             ``used``, the default, takes the entities that this relation connects as its elements; ``all`` those of the
             whole file. More elements mean more pairs that do not hold, and another description length.
         """
-        one_of("elements", elements, ("used", "all"))
+        one_of("elements", elements, ENTITY_CHOICES)
         number = self._number(name)
         low, high = np.searchsorted(self.facts[:, 1], [number, number + 1])
         pairs = self.facts[low:high][:, [0, 2]]
@@ -109,10 +110,6 @@ def read_knowledge_graph(path: str | os.PathLike[str]) -> KnowledgeGraph:
     Parameters
     ----------
     path : path
-
-    Returns
-    -------
-    KnowledgeGraph
     """
     file = Path(path)
     lines = list(edge_rows(file))

@@ -193,10 +193,6 @@ def properties(relation: Relation) -> RelationProperties:
     Parameters
     ----------
     relation : Relation
-
-    Returns
-    -------
-    RelationProperties
     """
     failing: dict[str, tuple[int, ...] | None] = {**_laws_of_pairs(relation), "transitive": missing_step(relation)}
     holds = {name: elements is None for name, elements in failing.items()}

@@ -92,10 +92,6 @@ def extrapolate(
     order : int, at least 1
         Highest power of 1/d. Each additional power at least doubles the standard error of the limit.
 
-    Returns
-    -------
-    Extrapolation
-
     Notes
     -----
     A standard error estimated from the same few runs as the mean is correlated with it where the runs are skewed, as

@@ -232,10 +232,6 @@ def hinge_path(
     spectrum : Spectrum, optional
         Spectrum of `gram`, if it is already known.
 
-    Returns
-    -------
-    HingePath
-
     Notes
     -----
     Below some λ the solution of a separable training set, the widest margin, no longer depends on λ,

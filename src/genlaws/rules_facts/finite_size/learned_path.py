@@ -135,10 +135,6 @@ def learn_path(
         Relative duality gap of the hinge loss.
     seed : int or Generator
         Seed of the random features.
-
-    Returns
-    -------
-    LearnedPath
     """
     if (activation is None) != (width is None) or (kernel is not None and width is not None):
         raise InputError("Give either a kernel, or an activation and a width for random features.")

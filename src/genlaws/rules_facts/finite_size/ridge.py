@@ -175,10 +175,6 @@ def ridge_path(
         Also predict each training sample without itself; about twice the time.
     spectrum : Spectrum, optional
         Spectrum of `gram`, if it is already known.
-
-    Returns
-    -------
-    RidgePath
     """
     shifts, y = read_path(gram, labels, regularization)
     if spectrum is None and not leave_one_out:

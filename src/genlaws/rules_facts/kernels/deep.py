@@ -102,10 +102,6 @@ def network_kernel(
     kinks : sequence of float
         Where a callable activation or its derivative is not smooth.
 
-    Returns
-    -------
-    NetworkKernel
-
     Notes
     -----
     ``mu_star_squared`` is a difference of numbers of size k(1), with their rounding error of about 1e-16 k(1). In an

@@ -65,6 +65,8 @@ def describe_kernel(kernel: KernelChoice, *, family: Family = None, degree: Degr
     """
     if kernel is None:
         raise InputError("kernel must be given: a Kernel, or a name such as relu or gaussian:0.5; got None.")
+    if degree is not None and family is None:
+        raise InputError(f"degree belongs to the polynomial family; got {degree!r} without a family.")
     found = read_kernel(kernel)
     angle = found.kernel_angle
     parameter = None if family is None else parameter_for_angle(family, angle, degree=degree)

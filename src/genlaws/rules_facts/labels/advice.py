@@ -299,15 +299,9 @@ def advise(
         What the data are called.
     running : Running, optional
         Its steps are the kernels.
-
-    Returns
-    -------
-    Advice
     """
     x, y, flags = _read_samples(inputs, labels, is_fact)
     one_of("family", family, PARAMETER_RANGES)
-    if not isinstance(normalize, bool | np.bool_):
-        raise InputError(f"normalize must be true or false; got {normalize!r}.")
     shown = checked_running(running)
     given = None if parameters is None else _check_parameters(family, parameters)
     trial = KernelTrial(

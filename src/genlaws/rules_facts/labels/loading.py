@@ -18,16 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from genlaws.core import tables
 from genlaws.core.errors import InputError
-from genlaws.core.tables import (
-    DATA_READ_ERRORS,
-    TEXT_SUFFIXES,
-    WORD_SEPARATORS,
-    TextTable,
-    counts_up,
-    is_number,
-    open_archive,
-)
 from genlaws.rules_facts.labels.data import LabeledData, as_text
 
 SOURCE_HINT = "'digits', an .npz, .csv, .tsv or .parquet file, a folder with CIFAR-10's batches, or a pair of arrays"
@@ -79,13 +71,13 @@ def load_labeled(source: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike] | 
     if not path.is_file():
         raise InputError(f"There is no file or folder {str(path)!r}; source must be {SOURCE_HINT}.")
     suffix = path.suffix.lower()
-    if suffix not in {".npz", ".parquet", *TEXT_SUFFIXES}:
+    if suffix not in {".npz", ".parquet", *tables.TEXT_SUFFIXES}:
         raise InputError(f"source must be {SOURCE_HINT}; got the file {path.name!r}.")
     try:
         return _read_archive(path) if suffix == ".npz" else _read_table(path)
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except DATA_READ_ERRORS as error:
+    except tables.DATA_READ_ERRORS as error:
         raise InputError(f"{path.name} could not be read: {_format_reason(error)}.") from None
 
 
@@ -99,7 +91,7 @@ def _load_digits() -> LabeledData:
 
 
 def _read_archive(file: Path) -> LabeledData:
-    with open_archive("the data", file) as archive:
+    with tables.open_archive("the data", file) as archive:
         found = archive.files
         layout = next((names for names in ARRAY_NAMES if {*names} <= {*found}), None)
         if layout is None:
@@ -123,16 +115,16 @@ def _concatenate_parts(parts: list[LabeledData]) -> LabeledData:
 
 
 def _read_table(file: Path) -> LabeledData:
-    table = TextTable("the table", file, WORD_SEPARATORS)
+    table = tables.TextTable("the table", file, tables.WORD_SEPARATORS)
     first = table.first
     if len(first) < 2:
         raise InputError("a line must hold at least one number and a class, separated by commas, semicolons or tabs.")
     cells = [cell.lower() for cell in first]
     # pandas writes 0, 1, 2, … above columns without names.
-    unnamed = len(first) > 3 and counts_up(first[:-1])
+    unnamed = len(first) > 3 and tables.counts_up(first[:-1])
     start = int(table.has_row_names())
     named = table.names_columns or CLASS_COLUMN in cells or unnamed
-    header = named or start or not any(is_number(cell) for cell in first[:-1])
+    header = named or start or not any(tables.is_number(cell) for cell in first[:-1])
     column = cells.index(CLASS_COLUMN) if CLASS_COLUMN in cells else len(first) - 1
     codes: dict[str, int] = {}
     values = table.numbers(

@@ -107,10 +107,6 @@ def train_two_layer(
         Where an interrupted training is saved.
     running : Running, optional
 
-    Returns
-    -------
-    TwoLayerRuns
-
     Notes
     -----
     A network is stored as W, on inputs divided by √d, and :math:`a/\sqrt p`; rates and decays of the latter are scaled

@@ -20,16 +20,7 @@ from genlaws.core.estimate import Estimate, from_standard_error
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
 from genlaws.core.result import Result, Row, Summary, question
-from genlaws.rules_facts.parameters import (
-    SAMPLE_RATIO,
-    Damping,
-    FactFraction,
-    GivenFactFraction,
-    Iterations,
-    SampleRatio,
-    Teacher,
-    Tolerance,
-)
+from genlaws.rules_facts import parameters
 from genlaws.rules_facts.theory.bayes import channel_integral
 from genlaws.rules_facts.theory.problem import read_fact_fraction
 
@@ -155,11 +146,11 @@ def message_passing(
     inputs: ArrayLike,
     labels: ArrayLike,
     *,
-    fact_fraction: GivenFactFraction,
-    iterations: Iterations = 500,
-    tolerance: Tolerance = 1e-6,
-    damping: Damping = 0.0,
-    teacher: Teacher = None,
+    fact_fraction: parameters.GivenFactFraction,
+    iterations: parameters.Iterations = 500,
+    tolerance: parameters.Tolerance = 1e-6,
+    damping: parameters.Damping = 0.0,
+    teacher: parameters.Teacher = None,
 ) -> MessagePassing:
     r"""Learn the rule behind labels of which a share are facts, as well as any learner can.
 
@@ -232,7 +223,7 @@ def message_passing(
 
 @question
 def state_evolution(
-    *, sample_ratio: SampleRatio, fact_fraction: FactFraction, iterations: Iterations
+    *, sample_ratio: parameters.SampleRatio, fact_fraction: parameters.FactFraction, iterations: parameters.Iterations
 ) -> StateEvolution:
     r"""Overlap and error of message passing after each iteration, in the limit of large dimension.
 
@@ -251,7 +242,7 @@ def state_evolution(
     ----------
     :cite:t:`farne2026`, Eqs. 16-18, iterated.
     """
-    alpha = scalar("sample_ratio", SAMPLE_RATIO.checked("sample_ratio", sample_ratio))
+    alpha = scalar("sample_ratio", parameters.SAMPLE_RATIO.checked("sample_ratio", sample_ratio))
     epsilon = np.array([read_fact_fraction(fact_fraction)])
     logits = np.full(whole_number("iterations", iterations) + 1, -np.inf)
     prefactor = 4.0 * (1.0 - epsilon) ** 2 * alpha / (2.0 * np.pi) ** 1.5

@@ -29,16 +29,11 @@ from scipy.special import erfc
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.numerics.gaussian import SQRT_2, SQRT_2_OVER_PI
 from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL
+from genlaws.rules_facts.theory import square_loss
 from genlaws.rules_facts.theory.channels import Channel, HingeChannel
 from genlaws.rules_facts.theory.losses import Loss
 from genlaws.rules_facts.theory.proximal import ProximalChannel
 from genlaws.rules_facts.theory.random_features import Learner, learner_side
-from genlaws.rules_facts.theory.square_loss import (
-    SquareSolution,
-    solve_square,
-    solve_square_features,
-    solve_square_limit,
-)
 from genlaws.rules_facts.theory.state_equations import StateSolution, Task, check_with_finer_rule, solve_state_equations
 from genlaws.rules_facts.theory.threshold import ThresholdPoints, solve_threshold
 
@@ -270,13 +265,15 @@ def _solve_ordinary(
 def _solve_square_loss(task: Task, learner: Learner, *, fits_labels: bool) -> StateSolution:
     alpha, epsilon = task.sample_ratio, 1.0 - task.rule_share
     if learner.inverse_width.any():
-        found = solve_square_features(alpha, epsilon, learner, fits_labels=fits_labels)
+        found = square_loss.solve_square_features(alpha, epsilon, learner, fits_labels=fits_labels)
     else:
-        found = solve_square(alpha, epsilon, learner)
+        found = square_loss.solve_square(alpha, epsilon, learner)
         limit = np.full(alpha.shape, fits_labels) | (learner.ridge == 0.0)
         if limit.any():
-            at_zero = solve_square_limit(alpha, epsilon, learner)
-            found = SquareSolution(*(np.where(limit, one, other) for one, other in zip(at_zero, found, strict=True)))
+            at_zero = square_loss.solve_square_limit(alpha, epsilon, learner)
+            found = square_loss.SquareSolution(
+                *(np.where(limit, one, other) for one, other in zip(at_zero, found, strict=True))
+            )
     return StateSolution(*found, np.zeros(alpha.shape, dtype=np.int64))
 
 

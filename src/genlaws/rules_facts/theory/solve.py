@@ -9,14 +9,7 @@ import numpy as np
 from genlaws.core.arguments import Array
 from genlaws.core.errors import ConvergenceError, InputError
 from genlaws.core.result import question
-from genlaws.rules_facts.parameters import (
-    FactFraction,
-    KernelChoice,
-    LossChoice,
-    Regularization,
-    SampleRatio,
-    WidthRatio,
-)
+from genlaws.rules_facts import parameters
 from genlaws.rules_facts.theory.losses import get_loss
 from genlaws.rules_facts.theory.optimal import optimal_point
 from genlaws.rules_facts.theory.point_solver import FAILED, MESSAGES, NO_RULE, PointSolutions, solve_points
@@ -25,13 +18,13 @@ from genlaws.rules_facts.theory.problem import Problem, Solution, in_shape, read
 
 @question
 def solve(
-    loss: LossChoice = "square",
+    loss: parameters.LossChoice = "square",
     *,
-    sample_ratio: SampleRatio,
-    fact_fraction: FactFraction,
-    kernel: KernelChoice = None,
-    regularization: Regularization = "optimal",
-    width_ratio: WidthRatio = None,
+    sample_ratio: parameters.SampleRatio,
+    fact_fraction: parameters.FactFraction,
+    kernel: parameters.KernelChoice = None,
+    regularization: parameters.Regularization = "optimal",
+    width_ratio: parameters.WidthRatio = None,
 ) -> Solution:
     r"""Predict generalization and memorization of a learner on data that is part rule and part fact.
 

@@ -44,15 +44,8 @@ import numpy as np
 from genlaws.core.arguments import Array, Mask, Whole
 from genlaws.core.numerics.gaussian import SQRT_2_OVER_PI, normal_density, skew_density
 from genlaws.core.numerics.newton import ACCEPTABLE_RESIDUAL, TwoEquations, solve_two_equations
+from genlaws.rules_facts.theory import proximal
 from genlaws.rules_facts.theory.channels import Channel
-from genlaws.rules_facts.theory.proximal import (
-    DIFFERENCE_STEP,
-    ProximalChannel,
-    in_blocks,
-    margin_panels,
-    mean_force,
-    sum_by_row,
-)
 from genlaws.rules_facts.theory.random_features import (
     Learner,
     inverse_nonlinear_gain,
@@ -137,7 +130,9 @@ def _solve(
     return StateSolution(m, tau, side.response, rigidity, root.residual, root.iterations)
 
 
-def check_with_finer_rule(channel: ProximalChannel, task: Task, learner: Learner, found: StateSolution) -> Array:
+def check_with_finer_rule(
+    channel: proximal.ProximalChannel, task: Task, learner: Learner, found: StateSolution
+) -> Array:
     """Return the residual of a solution when its averages are taken with twice the nodes."""
     alpha, delta = task
     _, D, A, B = learner_side(learner, found.rigidity)
@@ -201,15 +196,15 @@ def balanced_residual(
         return _balanced_values(channel, task, learner, x, y)
 
     f, g = values(log_tau, log_rigidity)
-    f_x, g_x = values(log_tau + DIFFERENCE_STEP, log_rigidity)
-    f_y, g_y = values(log_tau, log_rigidity + DIFFERENCE_STEP)
+    f_x, g_x = values(log_tau + proximal.DIFFERENCE_STEP, log_rigidity)
+    f_y, g_y = values(log_tau, log_rigidity + proximal.DIFFERENCE_STEP)
     return TwoEquations(
         f,
         g,
-        (f_x - f) / DIFFERENCE_STEP,
-        (f_y - f) / DIFFERENCE_STEP,
-        (g_x - g) / DIFFERENCE_STEP,
-        (g_y - g) / DIFFERENCE_STEP,
+        (f_x - f) / proximal.DIFFERENCE_STEP,
+        (f_y - f) / proximal.DIFFERENCE_STEP,
+        (g_x - g) / proximal.DIFFERENCE_STEP,
+        (g_y - g) / proximal.DIFFERENCE_STEP,
     )
 
 
@@ -219,20 +214,20 @@ def _balanced_values(
     alpha, delta = task
     tau, K = np.exp(log_tau), np.exp(log_rigidity)
     V, D, A, B = learner_side(learner, K)
-    m_hat = alpha * delta * SQRT_2_OVER_PI * mean_force(channel, tau, V)
+    m_hat = alpha * delta * SQRT_2_OVER_PI * proximal.mean_force(channel, tau, V)
     m = D * m_hat
 
     def averages(m: Array, tau: Array, V: Array, delta: Array) -> tuple[Array, Array, Array]:
         """Return the mean of f², of u f over the margins above zero, and of -u f over those below."""
-        row, z, weight = margin_panels(channel, m, tau, V)
+        row, z, weight = proximal.margin_panels(channel, m, tau, V)
         share, u = delta[row, None], np.hypot(m, tau)[row, None] * z
         density = (1.0 - share) * normal_density(z) + share * skew_density(z, (m / tau)[row, None])
         force = channel.force(u, V[row, None])
         parts = (force, np.maximum(u, 0.0), np.maximum(-u, 0.0))
-        square, above, below = (sum_by_row(row, weight * density * force * part, m.size) for part in parts)
+        square, above, below = (proximal.sum_by_row(row, weight * density * force * part, m.size) for part in parts)
         return square, above, below
 
-    square, above, below = in_blocks(averages, m, tau, V, delta)
+    square, above, below = proximal.in_blocks(averages, m, tau, V, delta)
     f = 0.5 * np.log(A * m_hat**2 + B * alpha * square) - log_tau
     inverse_G, V_hat = inverse_nonlinear_gain(learner, K), stiffness(learner, K)
     g = np.log(m**2 * inverse_G + alpha * below) - np.log(tau**2 * V_hat + alpha * above)

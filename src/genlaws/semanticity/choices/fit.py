@@ -63,6 +63,7 @@ from genlaws.semanticity.theory.similarity import SHAPES
 
 MAX_RESIDUAL = 1e-3  # standard errors; a maximum this close is as good as reached
 MAX_RESTARTS = 5
+DEFAULT_EXPONENT = 2.0
 INTERVALS = ("scalars", "all", NONE)
 CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
 
@@ -74,7 +75,7 @@ def fit_choices(
     shape: FittedShapes = tuple(SHAPES),
     resolution: FittedResolution = FIT,
     background: FittedBackground = FIT,
-    exponent: FittedExponent = 2.0,
+    exponent: FittedExponent = DEFAULT_EXPONENT,
     temperature: FittedTemperature = 1.0,
     lapse: FittedLapse = FIT,
     offsets: Offsets = FIT,
@@ -157,6 +158,8 @@ def fit_choices(
     names = tuple(shape)
     if not names:
         raise InputError("shape must name at least one shape; got none.")
+    if exponent != DEFAULT_EXPONENT and "power-law" not in (*names, *pair):
+        raise InputError(f"exponent belongs to the power-law shape alone; got {exponent!r} with {', '.join(names)}.")
     comparison = _compare(trials, names, folds, seed, options) if len(names) > 1 else None
     chosen = options if comparison is None else _options_for(comparison.best, options)
     found = _fit_shape(trials, names[0] if comparison is None else comparison.best, chosen, intervals)
@@ -174,7 +177,7 @@ def trials_to_distinguish(
     level: Level = 0.05,
     resolution: FittedResolution = FIT,
     background: FittedBackground = FIT,
-    exponent: FittedExponent = 2.0,
+    exponent: FittedExponent = DEFAULT_EXPONENT,
     temperature: FittedTemperature = 1.0,
     lapse: FittedLapse = FIT,
     offsets: Offsets = FIT,
@@ -272,7 +275,7 @@ def _fit_shape(
 ) -> ChoiceFit:
     """Return the fit of one shape."""
     given: dict[str, float | str] = {name: options[name] for name in SCALARS}
-    given["exponent"] = options["exponent"] if shape == "power-law" else 2.0
+    given["exponent"] = options["exponent"] if shape == "power-law" else DEFAULT_EXPONENT
     offsets, position_effects = (
         None if _is_none(options[name]) else options[name] for name in ("offsets", "position_effects")
     )
@@ -321,7 +324,7 @@ def _template(
     position_effects: Sequence[float] | str | None,
 ) -> Array:
     """Return a point with the fixed values in their places; the model checks them."""
-    start = {"resolution": 1.0, "background": 0.1, "exponent": 2.0, "temperature": 1.0, "lapse": 0.05}
+    start = {"resolution": 1.0, "background": 0.1, "exponent": DEFAULT_EXPONENT, "temperature": 1.0, "lapse": 0.05}
     scalars = {name: start[name] if _is_fitted(value) else value for name, value in given.items()}
     preferences = {} if offsets is None or isinstance(offsets, str) else offsets
     effects = () if position_effects is None or isinstance(position_effects, str) else tuple(position_effects)

@@ -215,6 +215,9 @@ def _truth(
     """Return places or distances, the function from the one to the other if there is one, and their grain."""
     if (distances is None) == (positions is None):
         raise InputError("Give the truth once: either distances, or positions with a metric.")
+    if period is not None and metric != "circle":
+        other = "distances" if metric is None else f"the metric {metric!r}"
+        raise InputError(f"period belongs to positions on a circle; with {other} it must be left out.")
     if positions is None:
         if metric not in {None, "precomputed"}:
             raise InputError(f"metric belongs to positions; with distances it must be left out; got {metric!r}.")

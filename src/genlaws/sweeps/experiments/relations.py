@@ -8,15 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from genlaws.relations import (
-    ReponSystem,
-    draw_training_set,
-    hypotheses_of,
-    named_relation,
-    paper_bound,
-    posterior,
-    simulate_repons,
-)
+from genlaws import relations
 from genlaws.relations.structure.training_set import draw_order, training_set_of
 from genlaws.sweeps.experiment import Positive, Procedure, Settings, Share
 
@@ -33,15 +25,17 @@ class BoundSettings(Settings):
 
 def best_accuracy(settings: BoundSettings, seed: int) -> dict[str, Any]:
     """Return the Bayes bound of one random training set."""
-    relation = named_relation(settings.relation, settings.elements)
+    relation = relations.named_relation(settings.relation, settings.elements)
     generator = np.random.default_rng(seed)
-    training_set = draw_training_set(relation, settings.train_fraction, generator)
-    law = posterior(training_set, hypotheses_of(relation, settings.prior), truth=relation, seed=generator)
+    training_set = relations.draw_training_set(relation, settings.train_fraction, generator)
+    law = relations.posterior(
+        training_set, relations.hypotheses_of(relation, settings.prior), truth=relation, seed=generator
+    )
     names = ("accuracy", "accuracy_error", "unseen_accuracy", "bits_left", "determined")
     result = {name: getattr(law, name) for name in names}
     result |= {"exact": law.method == "exact", "converged": law.converged}
     if settings.with_paper_procedure:
-        result["paper_procedure"] = paper_bound(relation, training_set, seed=generator)
+        result["paper_procedure"] = relations.paper_bound(relation, training_set, seed=generator)
     return result
 
 
@@ -60,14 +54,14 @@ class CurveSettings(Settings):
 
 def along_fractions(settings: CurveSettings, seed: int) -> dict[str, Any]:
     """Return the Bayes bound and the paper's estimate along one random order of all entries."""
-    relation = named_relation(settings.relation, settings.elements)
+    relation = relations.named_relation(settings.relation, settings.elements)
     generator = np.random.default_rng(seed)
     order = draw_order(relation.element_count, generator)
     rows = []
     for share in settings.fractions():
         training_set = training_set_of(relation, order[: round(share * relation.pair_count)])
-        law = posterior(training_set, hypotheses_of(relation), truth=relation, seed=generator)
-        estimate = paper_bound(relation, training_set, seed=generator)
+        law = relations.posterior(training_set, relations.hypotheses_of(relation), truth=relation, seed=generator)
+        estimate = relations.paper_bound(relation, training_set, seed=generator)
         rows.append((law.accuracy, law.unseen_accuracy, law.bits_left, law.determined, law.method == "exact", estimate))
     names = ("accuracy", "unseen_accuracy", "bits_left", "determined", "exact", "paper_procedure")
     columns = dict(zip(names, np.array(rows, dtype=np.float64).T, strict=True))
@@ -91,9 +85,9 @@ class CollisionSettings(Settings):
 def collisions(settings: CollisionSettings, seed: int) -> dict[str, Any]:
     """Return the fraction of random starts that merged."""
     shape = settings.model_dump(include={"encoder_rate", "decoder_rate", "dimension", "outputs", "update"})
-    system = ReponSystem(**shape, class_sizes=(settings.class_size,))
+    system = relations.ReponSystem(**shape, class_sizes=(settings.class_size,))
     scales = settings.model_dump(include={"encoder_scale", "decoder_scale"})
-    share = simulate_repons(system, draws=settings.draws, seed=seed, **scales).collision
+    share = relations.simulate_repons(system, draws=settings.draws, seed=seed, **scales).collision
     return {"share": share.value, "draws": share.count}
 
 
