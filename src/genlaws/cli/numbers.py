@@ -83,7 +83,7 @@ def check_values(app: App, commands: tuple[str, ...], arguments: ArgumentCollect
                 raise InputError(f"{name} must be {allowed}; got {token.value!r}.")
             if token.value != token.value.encode(errors="ignore").decode():
                 raise InputError(f"{name} must be text in UTF-8; got {token.value!r}.")
-            typed = token.implicit_value is UNSET  # and not implied by a switch such as --no-lapse
+            typed = token.implicit_value is UNSET  # and not implied by a switch such as --no-center
             if typed and not token.value.strip() and argument.name not in MAY_BE_EMPTY:
                 raise InputError(f"{name} must not be empty; got {token.value!r}.")
 

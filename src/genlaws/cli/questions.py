@@ -106,8 +106,8 @@ def command_of(
                 values[RUNNING] = stack.enter_context(display(quiet=json, jobs=jobs, folder=cells))
             try:
                 found = question(**values)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(_stopped(resumes, cells)) from None
+            except KeyboardInterrupt as stopped:
+                raise KeyboardInterrupt(_stopped(resumes, cells, str(stopped))) from None
         _show(found, json=json, out=out)
 
     signature = _signature(options | shared)
@@ -245,10 +245,10 @@ def _check_out(out: Path | None) -> None:
         check_folder("out", out)
 
 
-def _stopped(resumes: bool, cells: Path | None) -> str:
-    """Return the message of a command that was interrupted."""
+def _stopped(resumes: bool, cells: Path | None, message: str) -> str:
+    """Return the message of a command that was interrupted; that of a question that stores its parts is its own."""
     if not resumes:
-        return "Stopped."
+        return message or "Stopped."
     if cells is None:
         return "Stopped. Nothing is stored without a folder as --out."
     return "Stopped. Finished parts are stored; run the same command to continue."
