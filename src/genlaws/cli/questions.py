@@ -100,8 +100,8 @@ def command_of(
                 values[RUNNING] = stack.enter_context(display(quiet=json, jobs=jobs, folder=cells))
             try:
                 found = question(**values)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(_stopped(resumes, cells)) from None
+            except KeyboardInterrupt as stopped:
+                raise KeyboardInterrupt(_stopped(resumes, cells, str(stopped))) from None
         show(found, json=json, out=out)
 
     shared = _shared(has_jobs, saved)
@@ -227,10 +227,10 @@ def _is_page(out: Path) -> bool:
     return out.suffix.lower() in PAGE_SUFFIXES
 
 
-def _stopped(resumes: bool, cells: Path | None) -> str:
-    """Return the message of a command that was interrupted."""
+def _stopped(resumes: bool, cells: Path | None, message: str) -> str:
+    """Return the message of a command that was interrupted; that of a question that stores its parts is its own."""
     if not resumes:
-        return "Stopped."
+        return message or "Stopped."
     if cells is None:
         return "Stopped. Nothing is stored without a folder as --out."
     return "Stopped. Finished parts are stored; run the same command to continue."
