@@ -73,15 +73,16 @@ def test_json_is_alone_on_standard_output(genlaws, tmp_path: Path):
 
 
 def test_stored_cells_are_used_again(genlaws, tmp_path: Path):
-    arguments = ("--set", "sample_points=5", "--set", "fact_points=3", "--out", tmp_path)
-    first = genlaws("figure", "rules-facts.16", *arguments)
+    small = ("figure", "rules-facts.16", "--set", "sample_points=5", "--out", tmp_path)
+    arguments = (*small, "--set", "fact_points=3")
+    first = genlaws(*arguments)
     assert first.code == 0, first.err
     before = (tmp_path / "rules-facts.16.csv").read_bytes()
     (cells,) = (tmp_path / "cells").iterdir()
     assert (cells / "rules-facts.samples" / "sweep.sqlite").is_file()
-    assert genlaws("figure", "rules-facts.16", *arguments).code == 0
+    assert genlaws(*arguments).code == 0
     assert (tmp_path / "rules-facts.16.csv").read_bytes() == before
-    assert genlaws("figure", "rules-facts.16", *arguments, "--set", "fact_points=2").code == 0
+    assert genlaws(*small, "--set", "fact_points=2").code == 0
     assert len(list((tmp_path / "cells").iterdir())) == 2
     refused = genlaws("figure", "rules-facts.16", "--jobs", "0", "--out", tmp_path)
     assert refused.code == 2

@@ -54,6 +54,8 @@ class Parameter:
         them ``all``, and none of them ``none``.
     optional : bool
         Whether None stands for no value; read from the type by `parameters_of`.
+    kinds : str
+        What it may be other than one of `words`; read from the type by `checks_of` where there is no `check`.
     """
 
     about: str
@@ -66,6 +68,7 @@ class Parameter:
     several: bool = False
     listed: bool = False
     optional: bool = False
+    kinds: str = "a number"
 
     def checked(self, name: str, value: Any) -> Any:
         """Return the checked value; InputError says what is allowed."""
@@ -78,7 +81,7 @@ class Parameter:
             return value
         if isinstance(value, str) and self.words:
             words = " or ".join(map(repr, self.words))
-            raise InputError(f"{name} must be a number or {words}; got {value!r}. {self.hint}".rstrip())
+            raise InputError(f"{name} must be {self.kinds} or {words}; got {value!r}. {self.hint}".rstrip())
         return self.check(name, value, hint=self.hint)
 
     @property
@@ -122,15 +125,17 @@ def checks_of(question: Callable[..., Any]) -> Mapping[str, Callable[[str, Any],
     described = parameters_of(question)
     kinds = {name: one.annotation for name, one in signature(question, eval_str=True).parameters.items()}
     checks = {name: partial(of_type, kind) for name, kind in kinds.items()}
-    own = {name: one if one.check else replace(one, check=checks[name]) for name, one in described.items()}
+    own = {
+        name: one if one.check else replace(one, check=checks[name], kinds=_words_for(kinds[name], without=str))
+        for name, one in described.items()
+    }
     return checks | {name: one.checked for name, one in own.items()}
 
 
 def of_type(kind: Any, name: str, value: Any, hint: str = "") -> Any:
     """Return a value that is of an annotated type; InputError says what it must be."""
     if not is_of_type(kind, value):
-        words = " or ".join(dict.fromkeys(_word_for(part) for part in members(kind)))
-        raise InputError(f"{name} must be {words}; got {_shown(value)}. {hint}".rstrip())
+        raise InputError(f"{name} must be {_words_for(kind)}; got {_shown(value)}. {hint}".rstrip())
     return value
 
 
@@ -199,6 +204,10 @@ def _is_numeric(value: Any, *, single: bool = False) -> bool:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+
+
+def _words_for(kind: Any, without: Any = None) -> str:
+    return " or ".join(dict.fromkeys(_word_for(part) for part in members(kind) if part is not without))
 
 
 def _word_for(kind: Any) -> str:

@@ -1,7 +1,6 @@
 """Reading relations from files of edges, and what is refused."""
 
 import gzip
-import time
 from pathlib import Path
 
 import pytest
@@ -116,13 +115,11 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         read_knowledge_graph(tmp_path / "none.tsv")
 
 
-def test_wordnet_loads_in_a_second():
+def test_wordnet_loads():
     path = DATA / "kg" / "wordnet3_noun_relations.tsv.gz"
     if not path.is_file():
         pytest.skip(f"needs kg/wordnet3_noun_relations.tsv.gz in {DATA}, or in the folder GENLAWS_DATA names")
-    start = time.perf_counter()
     graph = read_knowledge_graph(path)
-    assert time.perf_counter() - start < 3.0  # 0.3 s on an idle core
     assert len(graph.facts) == 106_614
     assert graph.counts["hypernym"] == 75_850
     assert graph.relation("hypernym").element_count == 74_401

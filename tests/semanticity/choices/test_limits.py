@@ -136,7 +136,7 @@ def test_more_parameters_than_trials_are_refused():
     [
         ({"shape": "cubic"}, "shape must be one of"),
         ({"background": "free"}, "background must be a number or 'fit'; got 'free'"),
-        ({"offsets": "yes"}, "offsets must be 'fit'"),
+        ({"offsets": "yes"}, "offsets must be a Mapping or None or 'fit' or 'none'"),
         ({"lapse": 2.0}, r"lapse must lie in \[0, 1\]"),
         ({"intervals": "some"}, "intervals must be one of resolution, .* Or scalars, all or none"),
         ({"intervals": ("temperature",)}, "intervals must be one of resolution, background"),

@@ -75,7 +75,10 @@ def _leaves(path: Path, rows: int) -> tuple[list[str], str]:
         header = int(len(lines) == rows + 1)
         names = [line.strip() for line in lines]
         table = Table(np.array(names[header:])[:, None], tuple(names[:header]), separator=",")
-    return table.values[:, 0].tolist(), table.names_message(path.name)
+    leaves = table.values[:, 0].tolist()
+    if len(leaves) != rows:
+        raise InputError(f"labels must be one name for each of the {rows} stimuli; got {len(leaves)} in {path.name}.")
+    return leaves, table.names_message(path.name)
 
 
 measure = command_of(
