@@ -29,10 +29,7 @@ JSON_TYPE, CSV_TYPE = "application/json", "text/csv; charset=utf-8"
 def api_page(document: Mapping[str, Any]) -> str:
     """Return the HTML of the page.
 
-    Parameters
-    ----------
-    document : mapping
-        As `genlaws.web.openapi.openapi_document` returns it.
+    `document`: as `genlaws.web.openapi.openapi_document` returns it.
     """
     info = document["info"]
     operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
@@ -128,12 +125,7 @@ def _anchor(operation: Mapping[str, Any]) -> str:
 
 
 class Api:
-    """The answers of a set of views.
-
-    Parameters
-    ----------
-    views : sequence of View
-    """
+    """The answers of a set of views."""
 
     def __init__(self, views: tuple[View, ...]) -> None:
         self.views: Mapping[str, View] = {view.name: view for view in views}

@@ -150,11 +150,7 @@ class View:
 def read_settings(view: View, query: str) -> ViewSettings:
     """Return the settings that a query names, the others at their default.
 
-    Parameters
-    ----------
-    view : View
-    query : str
-        The part of an address after the question mark, unparsed.
+    `query`: the part of an address after the question mark, unparsed.
     """
     known = properties_of(view.settings)
     given: dict[str, Any] = {}

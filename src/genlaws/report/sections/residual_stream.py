@@ -232,12 +232,7 @@ QUICK_STREAM_SIZES = StreamSectionSizes(sites=(8, 24), units=400, walks=20, bloc
 def residual_stream_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run walks and networks and compare them with the laws of walks.
 
-    Parameters
-    ----------
-    running : Running
-    seed : int
-    quick : bool
-        Much smaller runs, and no language model, for a quick check.
+    `quick`: much smaller runs, and no language model, for a quick check.
     """
     sizes = QUICK_STREAM_SIZES if quick else StreamSectionSizes()
     running.start(3, "residual stream")

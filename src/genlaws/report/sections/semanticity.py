@@ -93,10 +93,7 @@ class Choices:
 def draw_choices(shape: str, ball_mass: float, item_count: int, trials: int, rng: np.random.Generator) -> Choices:
     """Draw places on a circle of length 1, let Luce's rule choose, and count the right choices in both tests.
 
-    Parameters
-    ----------
-    shape : {"constant", "linear"}
-        Of the similarity, which ends at a distance of half the ball mass.
+    `shape` ({"constant", "linear"}): of the similarity, which ends at a distance of half the ball mass.
     """
     right = np.zeros(2)
     rows = max(1, MAX_PLACES // item_count)
@@ -220,12 +217,7 @@ QUICK_SEMANTICITY_SIZES = SemanticitySectionSizes(
 def semanticity_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run choices, networks and digits and compare them with the laws of resolution.
 
-    Parameters
-    ----------
-    running : Running
-    seed : int
-    quick : bool
-        Much smaller runs, for a quick check.
+    `quick`: much smaller runs, for a quick check.
     """
     sizes = QUICK_SEMANTICITY_SIZES if quick else SemanticitySectionSizes()
     running.start(4, "semanticity")

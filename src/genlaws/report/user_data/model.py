@@ -126,10 +126,7 @@ def load_text_model(model: str) -> tuple[Any, Any, str, str]:
 
     It is a language model, or an encoder.
 
-    Parameters
-    ----------
-    model : str
-        As for `user_model_section`.
+    `model`: as for `user_model_section`.
     """
     network, tokenizer, source, headed = load_text_network(model)
     loading = LANGUAGE_MODEL if headed else LOAD_ENCODER_CODE

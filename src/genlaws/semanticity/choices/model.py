@@ -104,11 +104,6 @@ class ChoiceLikelihood:
 
     with :math:`w` one at the choice, or the recorded scores. The information is
     :math:`\sum_{tk} \partial P\,\partial P^{\mathsf T}/P`, its expectation if the model is right.
-
-    Parameters
-    ----------
-    trials : Trials
-    shape : str
     """
 
     def __init__(self, trials: Trials, shape: str) -> None:
