@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from matplotlib.figure import Figure
-
 from genlaws import __version__
 from genlaws.core.estimate import INTERVAL_MEANING
 from genlaws.figures.semanticity import measurement as pictures
@@ -37,7 +35,7 @@ CAPTIONS = {
 def measurement_page(measured: Measurement) -> str:
     """Return the HTML of a page with the numbers, what they mean, and the pictures."""
     given = {} if measured.call is None else measured.call.arguments
-    shown = (picture(partial(_drawn, one), CAPTIONS[name], name) for name, one in measured.pictures().items())
+    shown = (picture(one, CAPTIONS[name], name) for name, one in measured.pictures().items())
     parts = [
         f'<p class="soft">{measured.stimulus_count:,} stimuli, {escaped(measured.similarity)} similarity, '
         f"genlaws {escaped(__version__)}. {escaped(measured.message)}</p>",
@@ -48,10 +46,6 @@ def measurement_page(measured: Measurement) -> str:
         _explanation(),
     ]
     return whole_page(f"Semanticity of {given.get('name') or 'a representation'}", parts)
-
-
-def _drawn(figure: Figure) -> Figure:
-    return figure
 
 
 def summary_table(measured: Measurement) -> str:

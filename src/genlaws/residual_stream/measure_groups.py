@@ -132,15 +132,10 @@ def measure_correlations(given: RecordedStream) -> Found:
             """Return the mean over units of r at each step."""
             return unit_correlations(stream, texts=given.texts).mean.value
 
-        labels = found["correlations"].mean.labels
-        found["correlation_test"] = against_surrogates(
-            given.stream,
-            mean_r,
-            surrogates=("basis rotation",),
-            draws=BASIS_ROTATION_DRAWS,
-            seed=given.seed,
-            labels=labels,
-        )
+        options: dict[str, Any] = {"draws": BASIS_ROTATION_DRAWS, "seed": given.seed}
+        options["labels"] = found["correlations"].mean.labels
+        names = ("basis rotation",)
+        found["correlation_test"] = against_surrogates(given.stream, mean_r, surrogates=names, **options)
     return found, [found["correlations"].message]
 
 

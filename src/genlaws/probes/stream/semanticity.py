@@ -123,7 +123,6 @@ def stream_semanticity(
     held fixed. They do not cover other phrases around the same places, other random weights or other permutations.
     In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change is that of both.
     """
-    _check(stimuli)
     if stimuli.kind != "text":
         raise InputError("stimuli must be words; a language model reads no pictures.")
     shown = checked_running(running)
@@ -198,7 +197,6 @@ def measure_stream(
     similarity, center, bandwidth, threshold, ties, tie_tolerance, intervals, fronts, memory, seed, running :
         As in `stream_semanticity`.
     """
-    _check(stimuli)
     streams = {AS_LOADED: stream} | ({} if untrained is None else {UNTRAINED: untrained})
     for one in streams.values():
         if one.text_count != len(stimuli) or one.sites != stream.sites:
@@ -224,11 +222,6 @@ def measure_stream(
         identity_error=float("nan"),
         messages=messages,
     )
-
-
-def _check(stimuli: EmbeddingStimuli) -> None:
-    if not isinstance(stimuli, EmbeddingStimuli):
-        raise InputError(f"stimuli must be EmbeddingStimuli, such as word_stimuli gives; got {type(stimuli).__name__}.")
 
 
 def _name(model: Any) -> str:
@@ -270,5 +263,4 @@ def _means(found: Capture) -> Rows:
     """Return the mean over the tokens of each text, at every site."""
     firsts = np.flatnonzero(np.diff(found.text_numbers, prepend=-1))
     counts = np.diff(firsts, append=len(found.text_numbers))
-    means: Rows = np.add.reduceat(found.stream.states, firsts, axis=0) / counts[:, None, None].astype(np.float32)
-    return means
+    return np.add.reduceat(found.stream.states, firsts, axis=0) / counts[:, None, None].astype(np.float32)

@@ -115,8 +115,7 @@ def _chosen(shape: str, scaled: Array, rng: np.random.Generator) -> Array:
     similarity[similarity.sum(axis=1) == 0.0] = 1.0
     reached = similarity.cumsum(axis=1)
     point = rng.random((len(scaled), 1)) * reached[:, -1:]
-    chosen: Array = (reached <= point).sum(axis=1)
-    return chosen
+    return np.asarray((reached <= point).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -373,8 +372,7 @@ def _z(found: list[Choices], p_s: np.ndarray, p_i: np.ndarray) -> np.ndarray:
     law = np.concatenate([p_s, p_i])
     share = np.array([one.generalization for one in found] + [one.identification for one in found])
     error = np.sqrt(law * (1.0 - law) / found[0].trials)
-    z: np.ndarray = (share - law) / error
-    return z
+    return np.asarray((share - law) / error)
 
 
 def _theory_numbers(both: tuple[Agreement, Agreement]) -> tuple[tuple[str, str, str], ...]:

@@ -161,8 +161,7 @@ def _join(coarse: EmpiricalFront, fine: EmpiricalFront) -> EmpiricalFront:
     order = np.argsort(np.append(coarse.resolution, fine.resolution))
 
     def joined(one: Array, other: Array) -> Array:
-        both: Array = np.append(one, other)[order]
-        return both
+        return np.append(one, other)[order]
 
     return EmpiricalFront(
         coarse.shape,

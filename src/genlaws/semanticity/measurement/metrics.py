@@ -249,5 +249,4 @@ def _levels_apart(one: Array, other: Array) -> Array:
     for level in range(first.shape[1]):
         same = same & np.equal.outer(first[:, level], second[:, level])
         shared += same
-    apart: Array = 2.0 * (first.shape[1] - shared)
-    return apart
+    return np.asarray(2.0 * (first.shape[1] - shared))

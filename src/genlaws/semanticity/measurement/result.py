@@ -164,34 +164,24 @@ def _short(found: Estimate) -> str:
     return str(found).partition(" (")[0]
 
 
-def describe(
-    *,
-    stimulus_count: int,
-    ties: str,
-    tied_fraction: float,
-    zero_fraction: float,
-    own_zero: int,
-    probe_count: int,
-    fit: ProfileFit,
-    note: str = "",
-    opening: str = "",
-    centering: str = "",
-) -> str:
+def describe(found: Measurement, own_zero: int, note: str, *, opening: str = "", centering: str = "") -> str:
     """Return the sentences on ties, zeros, many items, and how well a shape fits."""
     parts = [one for one in (opening, centering) if one]
-    if fit.why_none:
-        parts.append(f"No resolution: {fit.why_none}.")
-    elif fit.explained < MIN_EXPLAINED_SHARE:
-        parts.append(f"The profile hardly falls with distance (a shape explains {100 * fit.explained:.0f} % of it).")
-    if tied_fraction > 0:
-        done = "one of the two is right at random" if ties == "split" else "they are left out"
-        parts.append(f"{_percent(tied_fraction)} of triples have two items equally near to the probe: {done}.")
-    if zero_fraction > 0:
-        parts.append(f"{_percent(zero_fraction)} of pairs have no similarity at all.")
+    if found.fit.why_none:
+        parts.append(f"No resolution: {found.fit.why_none}.")
+    elif found.fit.explained < MIN_EXPLAINED_SHARE:
+        explained = f"a shape explains {100 * found.fit.explained:.0f} % of it"
+        parts.append(f"The profile hardly falls with distance ({explained}).")
+    if found.tied_fraction > 0:
+        done = "one of the two is right at random" if found.ties == "split" else "they are left out"
+        parts.append(f"{_percent(found.tied_fraction)} of triples have two items equally near to the probe: {done}.")
+    if found.zero_fraction > 0:
+        parts.append(f"{_percent(found.zero_fraction)} of pairs have no similarity at all.")
     if own_zero:
         parts.append(f"Stimuli not similar to their own copy: {own_zero}; the profile leaves them out as probes.")
-    if probe_count < stimulus_count:
-        parts.append(f"Curves over items average {probe_count} random probes of {stimulus_count}.")
+    probes, stimuli = found.items.probe_count, found.batch_size * found.batch_count
+    if probes < stimuli:
+        parts.append(f"Curves over items average {probes} random probes of {stimuli}.")
     return " ".join([note] * bool(note) + (parts or ["All triples of different stimuli, no ties."]))
 
 
