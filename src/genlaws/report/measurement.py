@@ -70,27 +70,19 @@ def _explanation() -> str:
 def encoder_page(found: LayerMeasurements) -> str:
     """Return the HTML of a page on an encoder: its best layer, all layers, and the controls."""
     best = found.measurements[found.layers.index(found.best)]
-    rows = [
-        (
-            *(layer, str(one.generalization), str(one.identification)),
-            or_none(one.fit.resolution.value, f"{one.fit.resolution} {found.unit}".rstrip()),
-            *(one.fit.shape, or_none(one.fit.explained, f"{100 * one.fit.explained:.0f} %")),
-        )
-        for layer, one in zip(found.layers, found.measurements, strict=True)
-    ]
+    rows = []
+    for layer, one in zip(found.layers, found.measurements, strict=True):
+        fit = one.fit
+        resolution = or_none(fit.resolution.value, f"{fit.resolution} {found.unit}".rstrip())
+        explained = or_none(fit.explained, f"{100 * fit.explained:.0f} %")
+        rows.append((layer, str(one.generalization), str(one.identification), resolution, fit.shape, explained))
     columns = ("layer", "generalization p_S", "identification p_I", "resolution", "shape", "explained by it")
+    profile = f"Similarity against true distance in {found.best}: means (points), spread (gray), fit."
+    front = f"{found.best} and what a similarity of each shape would give on these stimuli."
     drawn = [
         picture(partial(draw_encoder, found), "Both tests in every layer, with 95 % bands; controls gray.", "layers"),
-        picture(
-            partial(pictures.draw_profile, best),
-            f"Similarity against true distance in {found.best}: means (points), spread (gray), fit.",
-            "profile",
-        ),
-        picture(
-            partial(pictures.draw_empirical_front, best),
-            f"{found.best} and what a similarity of each shape would give on these stimuli.",
-            "front",
-        ),
+        picture(partial(pictures.draw_profile, best), profile, "profile"),
+        picture(partial(pictures.draw_empirical_front, best), front, "front"),
     ]
     parts = [
         f'<p class="soft">Encoder <code>{escaped(found.encoder)}</code>; {best.stimulus_count:,} stimuli: '

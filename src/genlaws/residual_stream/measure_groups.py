@@ -230,22 +230,16 @@ MEASURE_GROUPS = {
 }
 
 
-def measured(given: RecordedStream, measures: Names, running: Running) -> Found:
+def measured(given: RecordedStream, measures: Names, running: Running, label: str) -> Found:
     """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
-    Parameters
-    ----------
-    given : RecordedStream
-    measures : names
-        Names that are not keys of ``MEASURE_GROUPS`` are ignored.
-    running : Running
-        Gets a step after each measure.
+    `running` gets a step after each measure; names that are not keys of ``MEASURE_GROUPS`` are ignored.
     """
+    chosen = [measure for name, measure in MEASURE_GROUPS.items() if name in measures]
+    running.start(len(chosen), f"measures, {label}")
     fields: dict[str, Any] = {}
     messages: list[str] = []
-    for name, measure in MEASURE_GROUPS.items():
-        if name not in measures:
-            continue
+    for measure in chosen:
         found, notes = measure(given)
         fields |= found
         messages += [one for one in notes if one]

@@ -63,7 +63,6 @@ from genlaws.semanticity.theory.similarity import SHAPES
 
 MAX_RESIDUAL = 1e-3  # standard errors; a maximum this close is as good as reached
 MAX_RESTARTS = 5
-INTERVALS = ("scalars", "all", NONE)
 CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
 
 
