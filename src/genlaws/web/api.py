@@ -245,15 +245,9 @@ class Api:
 
 def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
     """Return the names, texts and schemas of the views."""
+    texts = ("name", "title", "question", "about")
     described = [
-        {
-            "name": view.name,
-            "title": view.title,
-            "question": view.question,
-            "about": view.about,
-            "schema": view.settings.model_json_schema(),
-        }
-        for view in views
+        {text: getattr(view, text) for text in texts} | {"schema": view.settings.model_json_schema()} for view in views
     ]
     return {"version": __version__, "views": described}
 

@@ -328,22 +328,15 @@ def _walk_number(one: Compared) -> tuple[str, str, str]:
 def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
     rows = []
     for name, one in streams.found.items():
-        plane, count = _plane(one), float(one.walk.rotations[-1])
+        share = f"walk {_plane(one)}, network {one.shares[PLANE_COMPONENTS - 1]}"
+        rotations = f"walk {one.walk.rotations[-1]:.2f}, network {one.rotations[-1]}"
         middle = (one.walk.site_count - 1) // 2
         turned = one.correlation_random_axes[middle]
         r = f"walk {one.walk.correlation[middle]:.3f}, network {one.correlation[middle]}, in random axes {turned}"
         rows += [
             (f"{name}: r in the middle", r, "of a unit, one site later"),
-            (
-                f"{name}: rotations",
-                f"walk {count:.2f}, network {one.rotations[-1]}",
-                f"in {one.walk.site_count} sites",
-            ),
-            (
-                f"{name}: share in a plane",
-                f"walk {plane}, network {one.shares[PLANE_COMPONENTS - 1]}",
-                "± of the walk: 95 % of walks",
-            ),
+            (f"{name}: rotations", rotations, f"in {one.walk.site_count} sites"),
+            (f"{name}: share in a plane", share, "± of the walk: 95 % of walks"),
             (f"{name}: persistence", f"{one.persistence:+.2f}", "mean cosine between a step and the next"),
         ]
     if streams.accuracy is not None:

@@ -96,18 +96,11 @@ class Measurement(Result):
     def to_frame(self) -> DataFrame:
         """Return one row per number of items."""
         items = self.items
-        return frame_of(
-            [
-                {
-                    "item_count": count,
-                    **interval_columns("generalization", generalization),
-                    **interval_columns("identification", identification),
-                }
-                for count, generalization, identification in zip(
-                    items.item_count.tolist(), items.generalization, items.identification, strict=True
-                )
-            ]
-        )
+        rows = []
+        for count, p_s, p_i in zip(items.item_count.tolist(), items.generalization, items.identification, strict=True):
+            both = interval_columns("generalization", p_s) | interval_columns("identification", p_i)
+            rows.append({"item_count": count, **both})
+        return frame_of(rows)
 
     def tables(self) -> dict[str, DataFrame]:
         """Return the tests by number of items, the profile, and the front and the thresholds if there are any."""
@@ -130,19 +123,13 @@ class Measurement(Result):
         ball_mass = or_none(self.ball_mass, f"{self.ball_mass:.4g}")
         variance = or_none(self.ball_mass_variance, f"{self.ball_mass_variance:.3g}")
         constant = f"{items.collapse_constant:.4g}"
+        nearer = "probability of the truly nearer of two items; chance 0.5"
+        background = or_none(fit.background.value, str(fit.background))
         rows = [
-            (
-                "generalization p_S",
-                str(self.generalization),
-                "probability of the truly nearer of two items; chance 0.5",
-            ),
+            ("generalization p_S", str(self.generalization), nearer),
             ("identification p_I", str(self.identification), "probability of the item the probe was copied from"),
             ("resolution ε", or_none(fit.resolution.value, str(fit.resolution)), shape_meaning),
-            (
-                "background Δ",
-                or_none(fit.background.value, str(fit.background)),
-                "similarity of distant things; near ones have 1 more",
-            ),
+            ("background Δ", background, "similarity of distant things; near ones have 1 more"),
             ("explained by the shape", explained, "of the variance of similarity between distances"),
             ("ball mass ⟨b⟩", ball_mass, "share of the others within the resolution of a probe"),
             ("Var b", variance, "its variance over probes: how unevenly the stimuli lie"),

@@ -177,16 +177,8 @@ def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], ErrorCurves]
     if near is None or near.exact:
         return ()
     one = part(curves(near.learner))
-    gap = [np.nan]
-    return (
-        Curve(
-            f"theory at {near.name}",
-            "theory",
-            [*one.axis, *gap, *one.axis],
-            [*one.generalization, *gap, *one.memorization],
-            "gray",
-        ),
-    )
+    x, y = [*one.axis, np.nan, *one.axis], [*one.generalization, np.nan, *one.memorization]
+    return (Curve(f"theory at {near.name}", "theory", x, y, "gray"),)
 
 
 def _runs(near: NearRuns | None, axis: Callable[[LearnerRuns], float]) -> list[Curve]:
