@@ -156,22 +156,15 @@ def _pair_numbers(pair: MergingPair) -> tuple[Number, ...]:
     chance, critical = probability(pair), critical_ratio(pair)
     law = "no law" if math.isnan(chance) else f"{chance:.4f}"
     never = "fewer outputs than dimensions" if pair.has_law else "no law for sign updates in several dimensions"
+    share = "share of random pairs that merge" if pair.has_law else f"{never}; the points are simulated"
+    half = ("none", never)
+    if not math.isnan(critical):
+        half = (f"{critical:.4g}", "encoder over decoder rate at which every second pair merges")
+    border = f"from this start pairs merge from a ratio of {pair.merging_ratio:.4g} on; it is {pair.ratio:.4g}"
     return (
-        Number(
-            "collision probability",
-            law,
-            "share of random pairs that merge" if pair.has_law else f"{never}; the points are simulated",
-        ),
-        Number(
-            "critical ratio of the rates",
-            "none" if math.isnan(critical) else f"{critical:.4g}",
-            never if math.isnan(critical) else "encoder over decoder rate at which every second pair merges",
-        ),
-        Number(
-            "this pair",
-            "merges" if pair.merges else "stays apart",
-            f"from this start pairs merge from a ratio of {pair.merging_ratio:.4g} on; it is {pair.ratio:.4g}",
-        ),
+        Number("collision probability", law, share),
+        Number("critical ratio of the rates", *half),
+        Number("this pair", "merges" if pair.merges else "stays apart", border),
     )
 
 
