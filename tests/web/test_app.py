@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from genlaws.web.cache import AnswerCache
+from genlaws.web.api import AnswerCache
 from genlaws.web.openapi import AnswerBody, ClaimsBody, MeasuredBody, ViewsBody
 
 

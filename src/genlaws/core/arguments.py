@@ -144,7 +144,7 @@ def broadcast(**arrays: Array) -> tuple[Array, ...]:
     try:
         return tuple(np.broadcast_arrays(*arrays.values()))
     except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        shapes = ", ".join(f"{name} {np.shape(array)}" for name, array in arrays.items())
         raise InputError(f"The arguments must have shapes that broadcast together; got {shapes}.") from None
 
 

@@ -178,21 +178,11 @@ def plan_probe(
 
     Parameters
     ----------
-    task : str
-        In text: years, numbers, dates, temperatures, latitudes, letters, or ``table:FILE``. In pictures: shapes,
-        colors, squares (numbered).
-    item_counts : sequence of int, optional
-        If not given, 2, 4, 8 and 16 as far as the domain allows; fewer for pictures.
-    trial_count : int
-        Of each kind and number of items; about as many for each half separation of the two-anchor test.
-    template : str, path or template, optional
-        A name or a JSON file; ``list`` for text and ``chat`` for pictures if not given.
+    item_counts, trial_count
+        The `items` and `trials` of :func:`~genlaws.probes.probe.probe_model`.
     kinds : sequence of {"similarity", "identification"}
-    anchors : bool
-        Whether to add the two-anchor test. Items with places of their own (cities, a table) do not allow it.
-    half_separations, shifts : arrays, optional
-        Of the two-anchor test; shares of the domain if not given.
-    seed : int
+    task, template, anchors, half_separations, shifts, seed
+        As there, with one template.
     """
     number = whole_number("trial_count", trial_count, at_least=1, at_most=MAX_TRIALS, hint="Each is a prompt.")
     whole_number("seed", seed)

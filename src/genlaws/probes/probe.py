@@ -385,20 +385,14 @@ def run_probe(
     ----------
     model : ProbeModel
     plan : Plan
-    mode : {"probability", "text"}
-        Compare the probabilities of the answers, or read the text.
     prompts : sequence of Prompt, optional
         Those of the plan, where they have been made already.
-    store : ReplyStore, optional
-        Where answers are stored and looked up.
-    batch_size : int
-        Prompts given to the model at once.
+    mode, store, batch_size, running
+        As in `probe_model`.
     shapes : sequence of str
         Similarities to compare; linear and constant ones take minutes.
     replicates : int
         Of the bootstrap of the resolution, in probability mode.
-    running : Running, optional
-        Its steps are the prompts with a reply.
     """
     one_of("mode", mode, MODES)
     sent = plan.prompts() if prompts is None else prompts

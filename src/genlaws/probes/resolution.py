@@ -208,8 +208,7 @@ class ResolutionFit(Result):
         if self.fit is None:
             return np.full(away.shape, np.nan)
         shown = Trials.from_lists(list(np.abs(np.stack([away + half, away - half], axis=-1))))
-        upper: Array = choice_probabilities(shown, replace(self.fit.model, offsets={}, position_effects=()))[:, 1]
-        return upper
+        return choice_probabilities(shown, replace(self.fit.model, offsets={}, position_effects=()))[:, 1]
 
     def to_frame(self) -> DataFrame:
         """Return one row per parameter with the ends of its interval."""

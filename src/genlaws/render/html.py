@@ -156,13 +156,13 @@ def quoted(text: str) -> str:
     return f'<pre dir="auto">{escaped(shown)}</pre>'
 
 
-def picture(draw: Callable[[], Figure], caption: str, name: str) -> str:
+def picture(drawn: Figure | Callable[[], Figure], caption: str, name: str) -> str:
     """Return a picture with its caption.
 
     Parameters
     ----------
-    draw : callable
-        Returns the figure; called in the house style.
+    drawn : Figure or callable
+        The figure, or what returns it; called in the house style.
     caption : str
         Also read aloud in place of the picture.
     name : str
@@ -170,7 +170,8 @@ def picture(draw: Callable[[], Figure], caption: str, name: str) -> str:
     """
     text = io.StringIO()
     with house_style():
-        draw().savefig(text, format="svg", metadata={"Date": None})
+        figure = drawn if isinstance(drawn, Figure) else drawn()
+        figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
     svg = _own_names(svg[svg.index("<svg") :], name)
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{escaped(caption)}"', 1)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from functools import partial
-from typing import Any
 
 from genlaws.core.frames import DataFrame
 from genlaws.core.result import QUESTIONS, Result
@@ -25,7 +23,7 @@ def result_parts(found: Result) -> list[str]:
     summary, name = found.summary(), _name(found)
     about = (inspect.getdoc(QUESTIONS[name]) or "").partition("\n\n")[0] if name in QUESTIONS else ""
     parts = [paragraphs([about], "soft") if about else "", paragraphs(one for one in summary.headline if one)]
-    parts += [picture(partial(_same, one), title.replace("-", " "), title) for title, one in found.pictures().items()]
+    parts += [picture(one, title.replace("-", " "), title) for title, one in found.pictures().items()]
     if summary.rows:
         parts.append(number_table([(row.label, row.value, row.meaning) for row in summary.rows], wrapped=True))
     if summary.table:
@@ -39,10 +37,6 @@ def result_parts(found: Result) -> list[str]:
 
 def _name(found: Result) -> str:
     return "" if found.call is None else found.call.function
-
-
-def _same(drawn: Any) -> Any:
-    return drawn
 
 
 def _text_table(text: str) -> str:

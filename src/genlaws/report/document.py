@@ -173,13 +173,7 @@ def _makers(
 def user_data_section(data: UserData, running: Running, seed: int, place: int = 0) -> Section:
     """Return the section on a file of the user.
 
-    Parameters
-    ----------
-    data : UserData
-    running : Running
-    seed : int
-    place : int
-        Among the files of the report, from 0; makes the names in the page differ.
+    `place`: among the files of the report, from 0; makes the names in the page differ.
     """
     name = f"own-{place + 1}"
     running.start(1, data.name)

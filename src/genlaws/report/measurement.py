@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from matplotlib.figure import Figure
-
 from genlaws import __version__
 from genlaws.core.estimate import INTERVAL_MEANING
 from genlaws.figures.semanticity import measurement as pictures
@@ -37,7 +35,7 @@ CAPTIONS = {
 def measurement_page(measured: Measurement) -> str:
     """Return the HTML of a page with the numbers, what they mean, and the pictures."""
     given = {} if measured.call is None else measured.call.arguments
-    shown = (picture(partial(_drawn, one), CAPTIONS[name], name) for name, one in measured.pictures().items())
+    shown = (picture(one, CAPTIONS[name], name) for name, one in measured.pictures().items())
     parts = [
         f'<p class="soft">{measured.stimulus_count:,} stimuli, {escaped(measured.similarity)} similarity, '
         f"genlaws {escaped(__version__)}. {escaped(measured.message)}</p>",
@@ -48,10 +46,6 @@ def measurement_page(measured: Measurement) -> str:
         _explanation(),
     ]
     return whole_page(f"Semanticity of {given.get('name') or 'a representation'}", parts)
-
-
-def _drawn(figure: Figure) -> Figure:
-    return figure
 
 
 def summary_table(measured: Measurement) -> str:
@@ -76,27 +70,19 @@ def _explanation() -> str:
 def encoder_page(found: LayerMeasurements) -> str:
     """Return the HTML of a page on an encoder: its best layer, all layers, and the controls."""
     best = found.measurements[found.layers.index(found.best)]
-    rows = [
-        (
-            *(layer, str(one.generalization), str(one.identification)),
-            or_none(one.fit.resolution.value, f"{one.fit.resolution} {found.unit}".rstrip()),
-            *(one.fit.shape, or_none(one.fit.explained, f"{100 * one.fit.explained:.0f} %")),
-        )
-        for layer, one in zip(found.layers, found.measurements, strict=True)
-    ]
+    rows = []
+    for layer, one in zip(found.layers, found.measurements, strict=True):
+        fit = one.fit
+        resolution = or_none(fit.resolution.value, f"{fit.resolution} {found.unit}".rstrip())
+        explained = or_none(fit.explained, f"{100 * fit.explained:.0f} %")
+        rows.append((layer, str(one.generalization), str(one.identification), resolution, fit.shape, explained))
     columns = ("layer", "generalization p_S", "identification p_I", "resolution", "shape", "explained by it")
+    profile = f"Similarity against true distance in {found.best}: means (points), spread (gray), fit."
+    front = f"{found.best} and what a similarity of each shape would give on these stimuli."
     drawn = [
         picture(partial(draw_encoder, found), "Both tests in every layer, with 95 % bands; controls gray.", "layers"),
-        picture(
-            partial(pictures.draw_profile, best),
-            f"Similarity against true distance in {found.best}: means (points), spread (gray), fit.",
-            "profile",
-        ),
-        picture(
-            partial(pictures.draw_empirical_front, best),
-            f"{found.best} and what a similarity of each shape would give on these stimuli.",
-            "front",
-        ),
+        picture(partial(pictures.draw_profile, best), profile, "profile"),
+        picture(partial(pictures.draw_empirical_front, best), front, "front"),
     ]
     parts = [
         f'<p class="soft">Encoder <code>{escaped(found.encoder)}</code>; {best.stimulus_count:,} stimuli: '

@@ -121,33 +121,19 @@ def _folded_tables(result: TemplateResult) -> list[str]:
     parts = []
     unit = f" ({result.resolution.unit})" if result.resolution.unit else ""
     if result.curve is not None and result.curve.points:
-        turned = [
-            (
-                *(
-                    f"{one.half_separation:g}",
-                    f"{one.shift:g}",
-                    format_percent(one.upper),
-                    format_estimate(one.probability),
-                ),
-                *(f"{one.upper.count}", str(one.unparsed), str(one.failed)),
-            )
-            for one in result.curve.points
-        ]
+        turned = []
+        for one in result.curve.points:
+            place = (f"{one.half_separation:g}", f"{one.shift:g}")
+            counts = (str(one.upper.count), str(one.unparsed), str(one.failed))
+            turned.append((*place, format_percent(one.upper), format_estimate(one.probability), *counts))
         heads = (f"D{unit}", f"δ{unit}", "upper named", "mean probability", "answers", "unread", "failed")
         caption = "The two-anchor test: items at c ± D, the query at c + δ"
         parts.append(folded(caption, data_table(caption, heads, turned)))
-    near = [
-        (
-            *(
-                str(one.item_count),
-                f"{one.low:.4g} to {one.high:.4g}",
-                format_percent(one.accuracy),
-                format_estimate(one.probability),
-            ),
-            str(one.accuracy.count),
-        )
-        for one in result.distances.points
-    ]
+    near = []
+    for part in result.distances.points:
+        group = (str(part.item_count), f"{part.low:.4g} to {part.high:.4g}")
+        answers = (format_percent(part.accuracy), format_estimate(part.probability), str(part.accuracy.count))
+        near.append((*group, *answers))
     if near:
         caption = "Right answers by distance of the right item"
         columns = ("items", f"distance{unit}", "right", "mean probability", "replies")
@@ -164,46 +150,32 @@ def by_items(rates: TrialRates) -> str:
 
 def _replies_table(rates: Sequence[Rates]) -> str:
     columns = ("test", "items", "trials", "failed", "unread", "right", "right if read")
-    rows = [
-        (
-            *(KIND_LABELS.get(one.kind, one.kind), str(one.item_count), f"{one.sent:,}", str(one.failed)),
-            *(format_percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed)),
+    rows = []
+    for one in rates:
+        shares = (format_percent(share) for share in (one.unparsed, one.accuracy, one.accuracy_if_parsed))
+        rows.append(
+            (KIND_LABELS.get(one.kind, one.kind), str(one.item_count), f"{one.sent:,}", str(one.failed), *shares)
         )
-        for one in rates
-    ]
     return data_table("Answers, as text or by probability: shares of the replies with 95 % intervals", columns, rows)
 
 
 def _places_table(rates: Sequence[Rates]) -> str:
-    rows = [
-        (
-            KIND_LABELS.get(one.kind, one.kind),
-            str(one.item_count),
-            format_percent(one.first),
-            format_percent(one.last),
-            f"{100 * one.chance:.1f} %",
-        )
-        for one in rates
-    ]
+    rows = []
+    for one in rates:
+        places = (format_percent(one.first), format_percent(one.last), f"{100 * one.chance:.1f} %")
+        rows.append((KIND_LABELS.get(one.kind, one.kind), str(one.item_count), *places))
     columns = ("test", "items", "first item named", "last item named", "without a preference")
     return data_table("Places: how often the first and the last item are named", columns, rows)
 
 
 def _laws_table(laws: dict[str, Law]) -> str:
     least = min(law.aic for law in laws.values())
-    rows = [
-        (
-            LAW_LABELS.get(law.name, law.name),
-            ", ".join(
-                f"{name.replace('gamma', 'γ')} = {format_estimate(value)}" for name, value in law.parameters.items()
-            )
-            or NO_VALUE,
-            f"{law.aic - least:.2f}",
-            f"{law.deviance:.2f} on {law.degrees}",
-            NO_VALUE if math.isnan(law.p_value) else f"{law.p_value:.2g}",
-        )
-        for law in sorted(laws.values(), key=lambda law: law.aic)
-    ]
+    rows = []
+    for law in sorted(laws.values(), key=lambda law: law.aic):
+        values = [f"{name.replace('gamma', 'γ')} = {format_estimate(one)}" for name, one in law.parameters.items()]
+        misfit = (f"{law.aic - least:.2f}", f"{law.deviance:.2f} on {law.degrees}")
+        p_value = NO_VALUE if math.isnan(law.p_value) else f"{law.p_value:.2g}"
+        rows.append((LAW_LABELS.get(law.name, law.name), ", ".join(values) or NO_VALUE, *misfit, p_value))
     columns = ("law", "parameters", "AIC above least", "deviance on degrees", "p of a fit this bad")
     return data_table("Laws for the identification of n items, the best first", columns, rows)
 
@@ -211,15 +183,10 @@ def _laws_table(laws: dict[str, Law]) -> str:
 def _shapes_table(result: TemplateResult) -> str:
     comparison = result.resolution.comparison
     assert comparison is not None
+    columns = (comparison.log_likelihood_per_trial, comparison.difference, comparison.standard_error)
     rows = [
         (shape, f"{value:.4f}", f"{gap:.4f} ± {error:.4f}" if math.isfinite(error) and gap else NO_VALUE)
-        for shape, value, gap, error in zip(
-            comparison.shapes,
-            comparison.log_likelihood_per_trial.tolist(),
-            comparison.difference.tolist(),
-            comparison.standard_error.tolist(),
-            strict=True,
-        )
+        for shape, value, gap, error in zip(comparison.shapes, *(one.tolist() for one in columns), strict=True)
     ]
     caption = "Shapes of the similarity: log-likelihood per trial of answers not used in the fit, the best first"
     return data_table(caption, ("shape", "log-likelihood", "against the best (± standard error)"), rows)
@@ -227,10 +194,8 @@ def _shapes_table(result: TemplateResult) -> str:
 
 def _preferences(result: TemplateResult) -> list[tuple[str, str]]:
     fit = result.resolution
-    rows = [(name, format_estimate(value)) for name, value in fit.offsets.items()]
-    return rows + [
-        (f"place {place}", format_estimate(value)) for place, value in enumerate(fit.position_effects, start=2)
-    ]
+    places = {f"place {place}": value for place, value in enumerate(fit.position_effects, start=2)}
+    return [(name, format_estimate(value)) for name, value in [*fit.offsets.items(), *places.items()]]
 
 
 def probe_page(result: ProbeResult) -> str:
@@ -263,18 +228,12 @@ def _comparison(ordered: Sequence[TemplateResult]) -> str:
         "these answers, which its intervals do not account for: its numbers are slightly too good. A probe with "
         "another seed does not have this bias."
     )
-    rows = [
-        (
-            one.template,
-            format_estimate(one.above_chance),
-            format_estimate(one.resolution.resolution, one.resolution.unit)
-            if one.resolution.determined
-            else "not determined",
-            format_estimate(one.collapse.constant),
-            format_percent(one.rates.unparsed),
-        )
-        for one in ordered
-    ]
+    rows = []
+    for one in ordered:
+        fit, unread_share = one.resolution, format_percent(one.rates.unparsed)
+        resolution = format_estimate(fit.resolution, fit.unit) if fit.determined else "not determined"
+        above, constant = format_estimate(one.above_chance), format_estimate(one.collapse.constant)
+        rows.append((one.template, above, resolution, constant, unread_share))
     columns = ("template", "above chance", "resolution ε", "1/n constant c", "unread replies")
     links = ", ".join(
         f'<a href="#template-{number}">{escaped(one.template)}</a>' for number, one in enumerate(ordered, start=1)
@@ -332,13 +291,8 @@ def _layers(found: LayerTests, number: int) -> str:
             "trials, and in the read-out of the layer, the probability of the right answer if the model ended there.",
         ),
     ]
-    rows = [
-        (
-            one.name,
-            *(format_estimate(getattr(one, name)) for name in ESTIMATES if name != "identification_there"),
-        )
-        for one in found.layers
-    ]
+    shown = [name for name in ESTIMATES if name != "identification_there"]
+    rows = [(one.name, *(format_estimate(getattr(one, name)) for name in shown)) for one in found.layers]
     columns = ("layer", "best p_S", "best p_I", "nearest p_S", "nearest p_I", "read-out p_S", "read-out p_I")
     caption = f"Both tests in every layer, {found.item_count} items, {found.trial_count:,} trials of each"
     return (

@@ -147,25 +147,16 @@ def _with_ends(one: Estimate) -> str:
 def _recorded(analysis: Analysis) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of how the stream was recorded."""
     error, given = analysis.identity_error, {} if analysis.call is None else analysis.call.arguments
+    independent = "intervals rest on the texts, which are independent; tokens of one text are not"
+    sites = f"{len(analysis.sites)}, from {analysis.sites[0].name} to {analysis.sites[-1].name}"
+    checked = f"largest relative distance from {analysis.identity or 'next = this + write'}, checked at every site"
     position = [("tokens", str(given["position"]), "those of each text that were read")] if "position" in given else []
     return [
         ("model", analysis.model or NO_VALUE, "unchanged"),
         *position,
-        (
-            "read",
-            analysis.text_message,
-            "intervals rest on the texts, which are independent; tokens of one text are not",
-        ),
-        (
-            "sites",
-            f"{len(analysis.sites)}, from {analysis.sites[0].name} to {analysis.sites[-1].name}",
-            "where the stream was read, before any norm; layers are counted from 0",
-        ),
-        (
-            "residual identity",
-            NO_VALUE if math.isnan(error) else f"{error:.1e}",
-            f"largest relative distance from {analysis.identity or 'next = this + write'}, checked at every site",
-        ),
+        ("read", analysis.text_message, independent),
+        ("sites", sites, "where the stream was read, before any norm; layers are counted from 0"),
+        ("residual identity", NO_VALUE if math.isnan(error) else f"{error:.1e}", checked),
         ("measured", ", ".join(analysis.measures) or NO_VALUE, "the requested measures"),
         ("surrogates", ", ".join(analysis.surrogates) or NO_VALUE, "what it is compared with"),
         ("seed", str(analysis.seed), "of everything random: surrogates, intervals, splits"),

@@ -13,7 +13,6 @@ from genlaws.core.running import Running, checked_running
 from genlaws.models.stream import Stream
 from genlaws.models.texts import Tokens, tokenize
 from genlaws.residual_stream.measure_groups import (
-    MEASURE_GROUPS,
     TELEPORT_PROMPT,
     Disturbed,
     RecordedStream,
@@ -213,7 +212,7 @@ def analyze_stream(
         label: _measure_reference(label, replace(given, stream=one, surrogates=(), supplied={}), measures, shown)
         for label, one in others.items()
     }
-    fields, messages = _measure_with_progress(given, measures, shown, MODEL_LABEL)
+    fields, messages = measured(given, measures, shown, MODEL_LABEL)
     if "compression" in measures:
         more, notes = measure_compression(given, running=shown)
         fields, messages = fields | more, messages + notes
@@ -249,18 +248,10 @@ def _description(
     }
 
 
-def _measure_with_progress(
-    given: RecordedStream, measures: Names, shown: Running, label: str
-) -> tuple[dict[str, Any], list[str]]:
-    """Measure a stream and report each finished measure."""
-    shown.start(sum(name in measures for name in MEASURE_GROUPS), f"measures, {label}")
-    return measured(given, measures, shown)
-
-
 def _measure_reference(label: str, given: RecordedStream, measures: Names, shown: Running) -> Analysis:
     """Return the quick measures of a reference stream."""
     quick = tuple(name for name in REFERENCE_MEASURES if name in measures)
-    fields, messages = _measure_with_progress(given, quick, shown, label)
+    fields, messages = measured(given, quick, shown, label)
     description = _description(given, label, quick, ())
     return Analysis(**description, messages=tuple(dict.fromkeys(messages)), **fields, **compact_fields(fields))
 

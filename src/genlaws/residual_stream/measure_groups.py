@@ -132,15 +132,10 @@ def measure_correlations(given: RecordedStream) -> Found:
             """Return the mean over units of r at each step."""
             return unit_correlations(stream, texts=given.texts).mean.value
 
-        labels = found["correlations"].mean.labels
-        found["correlation_test"] = against_surrogates(
-            given.stream,
-            mean_r,
-            surrogates=("basis rotation",),
-            draws=BASIS_ROTATION_DRAWS,
-            seed=given.seed,
-            labels=labels,
-        )
+        options: dict[str, Any] = {"draws": BASIS_ROTATION_DRAWS, "seed": given.seed}
+        options["labels"] = found["correlations"].mean.labels
+        names = ("basis rotation",)
+        found["correlation_test"] = against_surrogates(given.stream, mean_r, surrogates=names, **options)
     return found, [found["correlations"].message]
 
 
@@ -235,22 +230,16 @@ MEASURE_GROUPS = {
 }
 
 
-def measured(given: RecordedStream, measures: Names, running: Running) -> Found:
+def measured(given: RecordedStream, measures: Names, running: Running, label: str) -> Found:
     """Return the fields of an analysis for the measures that need only a recorded stream, and messages.
 
-    Parameters
-    ----------
-    given : RecordedStream
-    measures : names
-        Names that are not keys of ``MEASURE_GROUPS`` are ignored.
-    running : Running
-        Gets a step after each measure.
+    `running` gets a step after each measure; names that are not keys of ``MEASURE_GROUPS`` are ignored.
     """
+    chosen = [measure for name, measure in MEASURE_GROUPS.items() if name in measures]
+    running.start(len(chosen), f"measures, {label}")
     fields: dict[str, Any] = {}
     messages: list[str] = []
-    for name, measure in MEASURE_GROUPS.items():
-        if name not in measures:
-            continue
+    for measure in chosen:
         found, notes = measure(given)
         fields |= found
         messages += [one for one in notes if one]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html import escape
 from typing import Any
@@ -18,10 +20,10 @@ from genlaws import __version__
 from genlaws.claims import list_claims
 from genlaws.claims.records import verdict_counts
 from genlaws.core.plain import parts_of
-from genlaws.web.cache import AnswerCache
 from genlaws.web.http_errors import HttpError, quote_input
 from genlaws.web.view import Answer, View, ViewSettings, read_settings
 
+MAX_CACHE_BYTES = 64 * 2**20
 MAX_EXAMPLE_SETTINGS = 3  # in the address of an example
 JSON_TYPE, CSV_TYPE = "application/json", "text/csv; charset=utf-8"
 
@@ -29,10 +31,7 @@ JSON_TYPE, CSV_TYPE = "application/json", "text/csv; charset=utf-8"
 def api_page(document: Mapping[str, Any]) -> str:
     """Return the HTML of the page.
 
-    Parameters
-    ----------
-    document : mapping
-        As `genlaws.web.openapi.openapi_document` returns it.
+    `document`: as `genlaws.web.openapi.openapi_document` returns it.
     """
     info = document["info"]
     operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
@@ -127,13 +126,58 @@ def _anchor(operation: Mapping[str, Any]) -> str:
     return escape(operation["operationId"])
 
 
-class Api:
-    """The answers of a set of views.
+class AnswerCache:
+    """The most recently requested answers, up to a number of bytes.
+
+    An answer takes some milliseconds, nearly all of them with Python's lock held: several threads would only wait for
+    each other. One thread computes, and cached answers do not wait for it. All methods belong to the thread of
+    the event loop.
 
     Parameters
     ----------
-    views : sequence of View
+    max_bytes : int
+        Limit beyond which the least recently used answers are dropped.
     """
+
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self.held_bytes = 0
+        self._answers: OrderedDict[str, bytes] = OrderedDict()
+        self._under_way: dict[str, asyncio.Future[bytes]] = {}
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def get(self, key: str, compute: Callable[[], bytes]) -> bytes:
+        """Return the cached answer of a key; if there is none, compute it once for all who wait."""
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if key not in self._under_way:
+            self._thread = self._thread or ThreadPoolExecutor(1, "genlaws-answers")
+            self._under_way[key] = asyncio.get_running_loop().run_in_executor(self._thread, compute)
+        try:
+            answer = await asyncio.shield(self._under_way[key])
+        finally:
+            self._under_way.pop(key, None)
+        self._store(key, answer)
+        return answer
+
+    def close(self) -> None:
+        """End the thread; a later request starts another one."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.shutdown(wait=False, cancel_futures=True)
+
+    def _store(self, key: str, answer: bytes) -> None:
+        if key in self._answers:
+            return
+        self._answers[key] = answer
+        self.held_bytes += len(answer)
+        while self.held_bytes > self.max_bytes:
+            self.held_bytes -= len(self._answers.popitem(last=False)[1])
+
+
+class Api:
+    """The answers of a set of views."""
 
     def __init__(self, views: tuple[View, ...]) -> None:
         self.views: Mapping[str, View] = {view.name: view for view in views}
@@ -201,15 +245,9 @@ class Api:
 
 def describe_views(views: tuple[View, ...]) -> dict[str, Any]:
     """Return the names, texts and schemas of the views."""
+    texts = ("name", "title", "question", "about")
     described = [
-        {
-            "name": view.name,
-            "title": view.title,
-            "question": view.question,
-            "about": view.about,
-            "schema": view.settings.model_json_schema(),
-        }
-        for view in views
+        {text: getattr(view, text) for text in texts} | {"schema": view.settings.model_json_schema()} for view in views
     ]
     return {"version": __version__, "views": described}
 

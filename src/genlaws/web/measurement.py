@@ -104,18 +104,9 @@ def _front_name(front: EmpiricalFront) -> str:
 def _profile_panel(measured: Measurement) -> Panel:
     profile, fit = measured.profile, measured.fit
     low, high = np.maximum(profile.similarity - profile.spread, 0.0), profile.similarity + profile.spread
-    curves = [
-        Curve(
-            "pairs of items",
-            "run",
-            profile.distance.tolist(),
-            profile.similarity.tolist(),
-            MEASURED_COLOR,
-            low.tolist(),
-            high.tolist(),
-            [f"{int(count):,} pairs" for count in profile.pair_count],
-        )
-    ]
+    x, y, bottom, top = (one.tolist() for one in (profile.distance, profile.similarity, low, high))
+    notes = [f"{int(count):,} pairs" for count in profile.pair_count]
+    curves = [Curve("pairs of items", "run", x, y, MEASURED_COLOR, bottom, top, notes)]
     if math.isfinite(fit.resolution.value) and profile.upper.size:
         d = np.linspace(0.0, float(profile.upper.max()), SIMILARITY_CURVE_POINTS)
         fitted: Array = fit.amplitude * fit.similarity()(d)

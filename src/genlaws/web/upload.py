@@ -217,12 +217,7 @@ class InMemory(MultiPartParser):
 
 
 class Uploads:
-    """The endpoint that measures uploaded sets.
-
-    Parameters
-    ----------
-    measurer : Measurer, optional
-    """
+    """The endpoint that measures uploaded sets."""
 
     def __init__(self, measurer: Measurer | None = None) -> None:
         self.measurer = Measurer() if measurer is None else measurer

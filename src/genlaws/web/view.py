@@ -10,7 +10,7 @@ import csv
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from genlaws.render import Panel
 from genlaws.web.http_errors import HttpError, WrongInputError, quote_input
 
+SLIDER_DIGITS = 4
 MAX_QUERY_CHARACTERS = 2000
 MAX_QUERY_SETTINGS = 100
 # The only texts that a query may use for a boolean.
@@ -64,6 +65,9 @@ def slider(
     return _setting(default, label, about, control, when, ge=low, le=high, allow_inf_nan=False)
 
 
+log_slider = partial(slider, step=0.02, log=True)  # fiftieths of a decade
+
+
 def choice(default: str, label: str, *, about: str = "", when: Mapping[str, str] | None = None) -> Any:
     """Return one of the values that the annotation names, changed with a list."""
     return _setting(default, label, about, {"kind": "choice"}, when)
@@ -80,6 +84,11 @@ def _setting(
     """Return a field whose schema names its control."""
     extra: dict[str, Any] = {"control": {**control, "when": dict(when or {})}}
     return Field(default=default, title=label, description=about or label, json_schema_extra=extra, **limits)
+
+
+def rounded(value: float) -> float:
+    """Return a setting rounded to the steps of the sliders."""
+    return float(f"{value:.{SLIDER_DIGITS}g}")
 
 
 @dataclass(frozen=True)
@@ -150,11 +159,7 @@ class View:
 def read_settings(view: View, query: str) -> ViewSettings:
     """Return the settings that a query names, the others at their default.
 
-    Parameters
-    ----------
-    view : View
-    query : str
-        The part of an address after the question mark, unparsed.
+    `query`: the part of an address after the question mark, unparsed.
     """
     known = properties_of(view.settings)
     given: dict[str, Any] = {}

@@ -72,10 +72,7 @@ def legendre_integrals(count: int) -> tuple[Array, Array, Array, Array]:
 
     The integrals run from each node to 1, with :math:`\int_x^1 P_k = (P_{k-1}(x) - P_{k+1}(x))/(2k+1)`.
 
-    Parameters
-    ----------
-    count : int
-        Number of nodes.
+    `count`: number of nodes.
     """
     x, w = np.polynomial.legendre.leggauss(count)
     p = np.polynomial.legendre.legvander(x, count)

@@ -178,12 +178,7 @@ def mark_stimuli(
 ) -> EmbeddingStimuli:
     """Return pictures of a red X at random places, uniform over the picture; distances in pixels of 900.
 
-    Parameters
-    ----------
-    count : int
-    size : int
-        Side of the pictures in pixels; distances stay those of a picture of 900 by 900.
-    seed : int or Generator
+    `size`: side of the pictures in pixels; distances stay those of a picture of 900 by 900.
     """
     number = whole_number("count", count, at_least=4)
     side = whole_number("size", size, at_least=8)

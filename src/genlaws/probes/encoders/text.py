@@ -140,8 +140,7 @@ def has_two_towers(network: Any) -> bool:
 
 def pooled_output(found: Any) -> Tensor:
     """Return the features of a tower; older versions of transformers return them directly."""
-    features: Tensor = found if isinstance(found, Tensor) else found.pooler_output
-    return features
+    return found if isinstance(found, Tensor) else found.pooler_output
 
 
 def layer_name(depth: int) -> str:
@@ -151,8 +150,7 @@ def layer_name(depth: int) -> str:
 
 def to_rows(values: Tensor) -> Rows:
     """Return a tensor as a numpy array in single precision."""
-    array: Rows = values.float().cpu().numpy()
-    return array
+    return values.float().cpu().numpy()
 
 
 def dtype_name(network: Any) -> str:

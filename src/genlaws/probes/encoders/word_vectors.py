@@ -197,8 +197,7 @@ def _row(text: str, rows: dict[str, Rows]) -> Rows:
     if whole is not None:
         return whole
     words = [_entry(word, rows) for word in text.split()]
-    mean: Rows = np.mean([one for one in words if one is not None], axis=0)
-    return mean
+    return np.asarray(np.mean([one for one in words if one is not None], axis=0))
 
 
 def _missing(texts: Sequence[str], rows: dict[str, Rows]) -> tuple[str, ...]:

@@ -175,8 +175,6 @@ def measure_layers(
     -----
     A resolution means little where the fitted shape explains little of the profile; the table has a column for that.
     """
-    if not isinstance(stimuli, EmbeddingStimuli):
-        raise InputError(f"stimuli must be EmbeddingStimuli, words or pictures; got {type(stimuli).__name__}.")
     names = _chosen(encoder, layers)
     wanted = (CONTROLS if hasattr(encoder, "with_random_weights") else CONTROLS[:1]) if control is None else control
     fresh = _untrained(encoder, seed) if UNTRAINED in wanted else None
@@ -207,16 +205,9 @@ def measure_layers(
 def _chosen(encoder: Encoder, layers: tuple[str, ...] | None) -> tuple[str, ...]:
     if layers is None:
         return encoder.layers
-    given = (layers,) if isinstance(layers, str) else tuple(layers)
-    if not given:
+    if not layers:
         raise InputError("layers must name at least one layer.")
-    return tuple(one_of("layers", layer, encoder.layers) for layer in given)
-
-
-def checked_controls(controls: str | tuple[str, ...] | None, name: str = "control") -> tuple[str, ...]:
-    """Return the names of controls; `name` is what the parameter is called in an error."""
-    given = () if controls is None else (controls,) if isinstance(controls, str) else tuple(controls)
-    return tuple(one_of(name, one, CONTROLS) for one in given)
+    return tuple(one_of("layers", layer, encoder.layers) for layer in layers)
 
 
 def _untrained(encoder: Encoder, seed: int) -> Encoder:

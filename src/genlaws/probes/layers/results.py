@@ -188,8 +188,7 @@ def _apart(states: Array, similarity: str, smallest: float) -> Array:
     lengths = np.linalg.norm(states, axis=2)
     units = np.where(lengths > smallest, 1.0 / np.where(lengths > smallest, lengths, 1.0), 0.0)
     cosines = np.einsum("tnw,tw->tn", items, probes) * units[:, :-1] * units[:, -1:]
-    apart: Array = np.maximum(1.0 - cosines, 0.0)
-    return apart
+    return np.asarray(np.maximum(1.0 - cosines, 0.0))
 
 
 def thresholds_of(apart: Array, steps: int = THRESHOLD_QUANTILES) -> Array:
@@ -203,8 +202,7 @@ def thresholds_of(apart: Array, steps: int = THRESHOLD_QUANTILES) -> Array:
 def others_of(apart: Array, right: Whole) -> Array:
     """Return the distances of each probe to all items but the right one, which is its copy in identification."""
     others = np.arange(apart.shape[1]) != right[:, None]
-    found: Array = apart[others]
-    return found
+    return np.asarray(apart[others])
 
 
 def right_within(apart: Array, right: Whole, thresholds: Array) -> Array:
@@ -224,15 +222,13 @@ def right_within(apart: Array, right: Whole, thresholds: Array) -> Array:
     within = apart[:, :, None] <= thresholds
     inside = within.sum(axis=1)
     chosen = within[np.arange(trials), right] / np.maximum(inside, 1)
-    probability: Array = np.where(inside > 0, chosen, 1.0 / count)
-    return probability
+    return np.asarray(np.where(inside > 0, chosen, 1.0 / count))
 
 
 def right_nearest(apart: Array, right: Whole) -> Array:
     """Return for each trial whether the right item is the nearest in representation; 1/k in a tie of k items."""
     nearest = apart == apart.min(axis=1, keepdims=True)
-    share: Array = nearest[np.arange(len(apart)), right] / nearest.sum(axis=1)
-    return share
+    return np.asarray(nearest[np.arange(len(apart)), right] / nearest.sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,6 @@ def layer_tests(
     running : Running, optional
         Its steps are the prompts, two for each of ``trial_count``.
     """
-    if not isinstance(model, TransformersModel):
-        raise InputError(f"model must be a TransformersModel, whose states can be read; got {type(model).__name__}.")
     comparison = StateComparison(similarity, center, center if by_role is None else by_role, standardize)
     places = domain_of(domain) if isinstance(domain, str) else domain
     words = template_of(places, template)

@@ -296,8 +296,7 @@ class MeasureSettings:
         if not self.center:
             return states
         mean = states.mean(axis=0, dtype=np.float64)
-        centered: Rows = states - mean.astype(states.dtype)
-        return centered
+        return np.asarray(states - mean.astype(states.dtype))
 
     def measurement(self, rows: Rows, stimuli: EmbeddingStimuli, *, fronts: bool) -> Measurement:
         """Return the measurement of one site."""

@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from genlaws.core.arguments import one_of, positive, whole_number
+from genlaws.core.arguments import one_of, whole_number
 from genlaws.core.errors import InputError
 from genlaws.core.parameters import Parameter
-from genlaws.core.parameters import one as single
 from genlaws.core.result import question
 from genlaws.core.running import Running, checked_running
 from genlaws.models.capture import Capture, capture_texts
@@ -35,12 +34,11 @@ from genlaws.probes.stream.result import (
     measure_conditions,
 )
 from genlaws.semanticity.measurement.stimuli import SIMILARITIES, Compare
-from genlaws.semanticity.parameters import Ties
+from genlaws.semanticity.parameters import Bandwidth, Fronts, Intervals, Memory, Threshold, Ties, TieTolerance
 
 POSITIONS = ("last", "mean")
 
 TEXTS_PER_CAPTURE = 64  # whose tokens are in memory until their mean is taken
-DEFAULT_MEMORY = 2.0**30
 STATE_SIMILARITIES = tuple(name for name in SIMILARITIES if name != "precomputed")
 
 
@@ -55,12 +53,6 @@ StateSimilarity = Annotated[
 ]
 Center = Annotated[bool, Parameter("Subtract the mean over stimuli at each site.")]
 Controls = Annotated[str | Sequence[str], Parameter("Controls to compare with.", choices=CONTROLS, listed=True)]
-Bandwidth = Annotated[float | None, Parameter("Of the Gaussian similarity.", check=single(positive))]
-Threshold = Annotated[float | None, Parameter("Of the threshold similarity; the best if left out.")]
-TieTolerance = Annotated[float | None, Parameter("Distances that differ by no more are equal.")]
-Intervals = Annotated[bool, Parameter("Find the intervals of the tests.")]
-Fronts = Annotated[bool, Parameter("Find the fronts of each site.")]
-Memory = Annotated[float, Parameter("Bytes for what grows with the square of the set.", check=single(positive))]
 Seed = Annotated[int, Parameter("Seed of the permutation, the random weights and the bootstrap.", check=whole_number)]
 BatchSize = Annotated[int, Parameter("Texts read together, at most.", check=partial(whole_number, at_least=1))]
 
@@ -81,7 +73,7 @@ def stream_semanticity(
     tie_tolerance: TieTolerance = None,
     intervals: Intervals = True,
     fronts: Fronts = True,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = 1.0,
     seed: Seed = 0,
     batch_size: BatchSize = 16,
     name: str = "",
@@ -123,7 +115,6 @@ def stream_semanticity(
     held fixed. They do not cover other phrases around the same places, other random weights or other permutations.
     In post-norm blocks (BERT and the like) a write comes with the LayerNorm after it, and the change is that of both.
     """
-    _check(stimuli)
     if stimuli.kind != "text":
         raise InputError("stimuli must be words; a language model reads no pictures.")
     shown = checked_running(running)
@@ -176,7 +167,7 @@ def measure_stream(
     tie_tolerance: TieTolerance = None,
     intervals: Intervals = True,
     fronts: Fronts = True,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = 1.0,
     seed: Seed = 0,
     name: str = "stream",
     running: Running | None = None,
@@ -198,7 +189,6 @@ def measure_stream(
     similarity, center, bandwidth, threshold, ties, tie_tolerance, intervals, fronts, memory, seed, running :
         As in `stream_semanticity`.
     """
-    _check(stimuli)
     streams = {AS_LOADED: stream} | ({} if untrained is None else {UNTRAINED: untrained})
     for one in streams.values():
         if one.text_count != len(stimuli) or one.sites != stream.sites:
@@ -224,11 +214,6 @@ def measure_stream(
         identity_error=float("nan"),
         messages=messages,
     )
-
-
-def _check(stimuli: EmbeddingStimuli) -> None:
-    if not isinstance(stimuli, EmbeddingStimuli):
-        raise InputError(f"stimuli must be EmbeddingStimuli, such as word_stimuli gives; got {type(stimuli).__name__}.")
 
 
 def _name(model: Any) -> str:
@@ -270,5 +255,4 @@ def _means(found: Capture) -> Rows:
     """Return the mean over the tokens of each text, at every site."""
     firsts = np.flatnonzero(np.diff(found.text_numbers, prepend=-1))
     counts = np.diff(firsts, append=len(found.text_numbers))
-    means: Rows = np.add.reduceat(found.stream.states, firsts, axis=0) / counts[:, None, None].astype(np.float32)
-    return means
+    return np.add.reduceat(found.stream.states, firsts, axis=0) / counts[:, None, None].astype(np.float32)

@@ -150,8 +150,7 @@ def hue_distance(first: ArrayLike, second: ArrayLike) -> Array:
 def _linear(lightness: Array, chroma: Array, hue: Array) -> Array:
     angle = np.radians(hue)
     lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=-1)
-    linear: Array = (lab @ _CONE_ROOTS_OF_LAB.T) ** 3 @ _RGB_OF_CONES.T
-    return linear
+    return np.asarray((lab @ _CONE_ROOTS_OF_LAB.T) ** 3 @ _RGB_OF_CONES.T)
 
 
 def _can_be_shown(linear: Array) -> Mask:
@@ -167,8 +166,7 @@ def distances_of(task: str, places: Array, probe: Array) -> Array:
     """Return the distance of each item to the probe: pixels from center to center, or degrees of hue."""
     if task == "colors":
         return hue_distance(places[:, 0], probe[0])
-    away: Array = np.hypot(*(places - probe).T)
-    return away
+    return np.asarray(np.hypot(*(places - probe).T))
 
 
 def draw_scene(task: str, kind: str, item_count: int, margin: float, generator: np.random.Generator) -> Scene:

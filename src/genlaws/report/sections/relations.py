@@ -278,18 +278,11 @@ def relations_section(running: Running, seed: int, *, quick: bool = False) -> Se
 
 def _bound_panel(name: str, run: RelationRun) -> Panel:
     points = run.bound.points
-    x = [one.train_fraction for one in points]
+    x, exact = [one.train_fraction for one in points], [one.accuracy for one in points]
     line = np.linspace(0.0, 1.0, 81)
     formula_5 = paper_accuracy(run.bound.element_count, hypotheses_of(run.relation), line)
     curves = [
-        Curve(
-            "best possible, exact",
-            "theory",
-            x,
-            [one.accuracy.value for one in points],
-            "ink",
-            *_ends([one.accuracy for one in points]),
-        ),
+        Curve("best possible, exact", "theory", x, [one.value for one in exact], "ink", *_ends(exact)),
         Curve("Eq. 5 of the paper", "paper", line.tolist(), formula_5.tolist(), "orange"),
     ]
     for one, color in zip(run.networks, NETWORK_COLORS, strict=False):

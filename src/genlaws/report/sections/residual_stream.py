@@ -232,12 +232,7 @@ QUICK_STREAM_SIZES = StreamSectionSizes(sites=(8, 24), units=400, walks=20, bloc
 def residual_stream_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run walks and networks and compare them with the laws of walks.
 
-    Parameters
-    ----------
-    running : Running
-    seed : int
-    quick : bool
-        Much smaller runs, and no language model, for a quick check.
+    `quick`: much smaller runs, and no language model, for a quick check.
     """
     sizes = QUICK_STREAM_SIZES if quick else StreamSectionSizes()
     running.start(3, "residual stream")
@@ -333,22 +328,15 @@ def _walk_number(one: Compared) -> tuple[str, str, str]:
 def _stream_numbers(streams: Streams) -> list[tuple[str, str, str]]:
     rows = []
     for name, one in streams.found.items():
-        plane, count = _plane(one), float(one.walk.rotations[-1])
+        share = f"walk {_plane(one)}, network {one.shares[PLANE_COMPONENTS - 1]}"
+        rotations = f"walk {one.walk.rotations[-1]:.2f}, network {one.rotations[-1]}"
         middle = (one.walk.site_count - 1) // 2
         turned = one.correlation_random_axes[middle]
         r = f"walk {one.walk.correlation[middle]:.3f}, network {one.correlation[middle]}, in random axes {turned}"
         rows += [
             (f"{name}: r in the middle", r, "of a unit, one site later"),
-            (
-                f"{name}: rotations",
-                f"walk {count:.2f}, network {one.rotations[-1]}",
-                f"in {one.walk.site_count} sites",
-            ),
-            (
-                f"{name}: share in a plane",
-                f"walk {plane}, network {one.shares[PLANE_COMPONENTS - 1]}",
-                "± of the walk: 95 % of walks",
-            ),
+            (f"{name}: rotations", rotations, f"in {one.walk.site_count} sites"),
+            (f"{name}: share in a plane", share, "± of the walk: 95 % of walks"),
             (f"{name}: persistence", f"{one.persistence:+.2f}", "mean cosine between a step and the next"),
         ]
     if streams.accuracy is not None:

@@ -333,14 +333,8 @@ def _half(found: Estimate) -> float:
 def _theory_numbers(compared: dict[str, Agreement], learned: dict[str, Learned]) -> tuple[tuple[str, str, str], ...]:
     one = learned["square"]
     angle = float(optimal_angle("square", sample_ratio=1.0, fact_fraction=RUN_FACT_FRACTION))
-    rows = [
-        (
-            f"largest z, {error}",
-            f"{found.largest:.2f} of {found.count}",
-            f"{len(one.generalization)} runs, d = {one.dimension}",
-        )
-        for error, found in compared.items()
-    ]
+    runs = f"{len(one.generalization)} runs, d = {one.dimension}"
+    rows = [(f"largest z, {error}", f"{found.largest:.2f} of {found.count}", runs) for error, found in compared.items()]
     rows.append(
         ("best angle", f"{angle:.4f} rad", f"of the kernel, square loss, {100 * RUN_FACT_FRACTION:.0f} % facts")
     )

@@ -93,10 +93,7 @@ class Choices:
 def draw_choices(shape: str, ball_mass: float, item_count: int, trials: int, rng: np.random.Generator) -> Choices:
     """Draw places on a circle of length 1, let Luce's rule choose, and count the right choices in both tests.
 
-    Parameters
-    ----------
-    shape : {"constant", "linear"}
-        Of the similarity, which ends at a distance of half the ball mass.
+    `shape` ({"constant", "linear"}): of the similarity, which ends at a distance of half the ball mass.
     """
     right = np.zeros(2)
     rows = max(1, MAX_PLACES // item_count)
@@ -118,8 +115,7 @@ def _chosen(shape: str, scaled: Array, rng: np.random.Generator) -> Array:
     similarity[similarity.sum(axis=1) == 0.0] = 1.0
     reached = similarity.cumsum(axis=1)
     point = rng.random((len(scaled), 1)) * reached[:, -1:]
-    chosen: Array = (reached <= point).sum(axis=1)
-    return chosen
+    return np.asarray((reached <= point).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -220,12 +216,7 @@ QUICK_SEMANTICITY_SIZES = SemanticitySectionSizes(
 def semanticity_section(running: Running, seed: int, *, quick: bool = False) -> Section:
     """Run choices, networks and digits and compare them with the laws of resolution.
 
-    Parameters
-    ----------
-    running : Running
-    seed : int
-    quick : bool
-        Much smaller runs, for a quick check.
+    `quick`: much smaller runs, for a quick check.
     """
     sizes = QUICK_SEMANTICITY_SIZES if quick else SemanticitySectionSizes()
     running.start(4, "semanticity")
@@ -381,8 +372,7 @@ def _z(found: list[Choices], p_s: np.ndarray, p_i: np.ndarray) -> np.ndarray:
     law = np.concatenate([p_s, p_i])
     share = np.array([one.generalization for one in found] + [one.identification for one in found])
     error = np.sqrt(law * (1.0 - law) / found[0].trials)
-    z: np.ndarray = (share - law) / error
-    return z
+    return np.asarray((share - law) / error)
 
 
 def _theory_numbers(both: tuple[Agreement, Agreement]) -> tuple[tuple[str, str, str], ...]:

@@ -126,10 +126,7 @@ def load_text_model(model: str) -> tuple[Any, Any, str, str]:
 
     It is a language model, or an encoder.
 
-    Parameters
-    ----------
-    model : str
-        As for `user_model_section`.
+    `model`: as for `user_model_section`.
     """
     network, tokenizer, source, headed = load_text_network(model)
     loading = LANGUAGE_MODEL if headed else LOAD_ENCODER_CODE
@@ -209,29 +206,17 @@ def _probe_panel(probed: StreamSemanticity) -> Panel:
 
 def _numbers(compared: WalkComparison) -> list[tuple[str, str, str]]:
     walk, middle = compared.walk, (compared.walk.site_count - 1) // 2
+    correlation = f"walk {walk.correlation[middle]:.3f}, model {compared.correlation[middle]}"
+    random_axes = str(compared.correlation_random_axes[middle])
+    size = f"walk {walk.size[-1]:.3g}, model {compared.size[-1]}"
+    rotations = f"walk {walk.rotations[-1]:.2f}, model {compared.rotations[-1]}"
     return [
         ("sites, units, texts", f"{walk.site_count}, {compared.units}, {compared.text_count}", "what was read"),
-        (
-            "r in the middle",
-            f"walk {walk.correlation[middle]:.3f}, model {compared.correlation[middle]}",
-            "one site later",
-        ),
-        (
-            "the same in random axes",
-            str(compared.correlation_random_axes[middle]),
-            "comparable with a walk, whose units are alike",
-        ),
+        ("r in the middle", correlation, "one site later"),
+        ("the same in random axes", random_axes, "comparable with a walk, whose units are alike"),
         ("cosine in the middle", f"walk {walk.cosine[middle]:.3f}, model {compared.cosine[middle]}", "state and next"),
-        (
-            "size of the last state",
-            f"walk {walk.size[-1]:.3g}, model {compared.size[-1]}",
-            "root mean square of a unit",
-        ),
-        (
-            "rotations",
-            f"walk {walk.rotations[-1]:.2f}, model {compared.rotations[-1]}",
-            "of a unit in its phase portrait, clockwise",
-        ),
+        ("size of the last state", size, "root mean square of a unit"),
+        ("rotations", rotations, "of a unit in its phase portrait, clockwise"),
         ("persistence", f"{compared.persistence:+.2f}", "mean cosine between a step and the next; 0 for a walk"),
     ]
 

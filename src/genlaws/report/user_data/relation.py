@@ -110,18 +110,10 @@ def _findings(relation: Relation, bits: float, needed: DataNeeded | None) -> tup
 
 def _panel(relation: Relation, name: str, seed: int) -> Panel:
     curve = bound_curve(relation, train_fraction=TRAIN_FRACTIONS, repeats=TRAINING_SETS, seed=seed)
-    points = [one.accuracy for one in curve.points]
+    value, low, high = ([getattr(one.accuracy, end) for one in curve.points] for end in ("value", "low", "high"))
     eq_5 = np.array([one.accuracy_formula for one in curve.points])
     curves = [
-        Curve(
-            "average over its class",
-            "theory",
-            TRAIN_FRACTIONS,
-            [one.value for one in points],
-            "ink",
-            [one.low for one in points],
-            [one.high for one in points],
-        ),
+        Curve("average over its class", "theory", TRAIN_FRACTIONS, value, "ink", low, high),
         Curve("Eq. 5 of the paper", "paper", TRAIN_FRACTIONS, eq_5.tolist(), "orange"),
         Curve("majority answer", "chance", (0.0, 1.0), (relation.majority_accuracy,) * 2, "gray"),
     ]

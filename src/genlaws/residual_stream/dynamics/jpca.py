@@ -69,8 +69,7 @@ class RotationFit(Result):
         number = whole_number("number", number, at_most=self.angles.size - 1)
         vectors = np.linalg.eigh(1j * self.matrix)[1]
         vector = vectors[:, self.matrix.shape[0] - 1 - number]
-        axes: Array = self.components.axes @ (np.sqrt(2.0) * np.column_stack([vector.real, vector.imag]))
-        return axes
+        return np.asarray(self.components.axes @ (np.sqrt(2.0) * np.column_stack([vector.real, vector.imag])))
 
     def to_frame(self) -> DataFrame:
         """Return one row per plane; the period is in sites."""
@@ -150,8 +149,7 @@ def rotation_map(before: Array, after: Array) -> AffineMap:
 def turning_angles(skew: Array) -> Array:
     r"""Return the angle per site of each plane, :math:`2 \arctan(m/2)` for the eigenvalues :math:`\pm i m`."""
     rates = np.linalg.eigvalsh(1j * skew)[::-1][: skew.shape[0] // 2]
-    angles: Array = 2.0 * np.arctan(0.5 * np.maximum(rates, 0.0))
-    return angles
+    return np.asarray(2.0 * np.arctan(0.5 * np.maximum(rates, 0.0)))
 
 
 def _about_means(before: Array, after: Array) -> tuple[Array, Array]:

@@ -46,8 +46,7 @@ class AffineMap:
 
     def __call__(self, before: Array) -> Array:
         """Apply the map to rows of states."""
-        after: Array = before @ self.matrix.T + self.offset
-        return after
+        return before @ self.matrix.T + self.offset
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ class Modes(Result):
     @property
     def eigenvalues(self) -> Complex:
         """Eigenvalues of the matrix."""
-        found: Complex = self.real + 1j * self.imaginary
-        return found
+        return self.real + 1j * self.imaginary
 
     @property
     def moduli(self) -> Array:
@@ -145,7 +143,7 @@ def dynamic_modes(stream: Stream, *, components: ComponentCount = 6, folds: Fold
     seed : int
         For the division of the texts.
     """
-    axes, before, after = steps_to_fit(stream, whole_number("components", components, at_least=1))
+    axes, before, after = steps_to_fit(stream, components)
     fitted = least_squares_map(before, after)
     eigenvalues = np.linalg.eigvals(fitted.matrix).astype(np.complex128)
     ordered = eigenvalues[np.lexsort((-eigenvalues.imag, -np.abs(eigenvalues).round(12)))]

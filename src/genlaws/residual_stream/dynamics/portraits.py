@@ -120,8 +120,7 @@ def total_rotations(angle: Array) -> Array:
     with :math:`\Delta\theta_l` wrapped to :math:`(-\pi, \pi]`. The second form adds only whole rotations.
     """
     whole = np.ceil(np.diff(angle, axis=0) / FULL_CIRCLE_RADIANS - 0.5).sum(axis=0)
-    count: Array = (angle[-1] - angle[0]) / FULL_CIRCLE_RADIANS - whole
-    return count
+    return np.asarray((angle[-1] - angle[0]) / FULL_CIRCLE_RADIANS - whole)
 
 
 def tangent_rotations(x: Array, y: Array) -> Array:

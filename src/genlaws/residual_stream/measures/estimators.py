@@ -333,10 +333,7 @@ def gaussian_copula_information(x: ArrayLike, y: ArrayLike) -> Array:
     nats at r = 0.99 with 20 texts and 0.02 with 1,000;
     :func:`~genlaws.residual_stream.measures.estimators.copula_shortfall` gives it.
 
-    Parameters
-    ----------
-    x, y : array_like of shape (texts,) or (texts, pairs)
-        At least 10 texts.
+    `x`, `y` (array_like of shape (texts,) or (texts, pairs)): at least 10 texts.
 
     Returns
     -------
@@ -405,10 +402,7 @@ def kernel_information(x: ArrayLike, y: ArrayLike) -> Array:
     for nearly discrete variables it exceeds even the entropy of the variable, because one bandwidth lowers the
     densities on the line more than the density in the plane.
 
-    Parameters
-    ----------
-    x, y : array_like of shape (texts,) or (texts, pairs)
-        At least 10 texts.
+    `x`, `y` (array_like of shape (texts,) or (texts, pairs)): at least 10 texts.
 
     Returns
     -------

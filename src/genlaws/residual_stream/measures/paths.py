@@ -111,12 +111,7 @@ def _ratio(above: Array, below: Array) -> Array:
 
 
 class PathReducer(StreamReducer):
-    """Collects `PathScalars`: some numbers per text and site, nothing per unit.
-
-    Parameters
-    ----------
-    sites : sequence of Site, optional
-    """
+    """Collects `PathScalars`: some numbers per text and site, nothing per unit."""
 
     def _begin(self) -> None:
         self._parts: list[dict[str, Array]] = []

@@ -168,13 +168,7 @@ def mean_path(stream: Stream) -> Stream:
 
 
 def group_means(stream: Stream, groups: Sequence[Hashable]) -> Stream:
-    """Return the stream of the mean states of groups of texts, in the order in which the groups first appear.
-
-    Parameters
-    ----------
-    stream : Stream
-    groups : sequence, one name for each text
-    """
+    """Return the stream of the mean states of groups of texts, in the order in which the groups first appear."""
     names = list(groups)
     if len(names) != stream.text_count:
         raise InputError(f"groups must name one group for each of the {stream.text_count} texts; got {len(names)}.")

@@ -97,8 +97,7 @@ def basis_rotation(stream: Stream, generator: np.random.Generator) -> Stream:
 def random_axes(units: int, count: int, generator: np.random.Generator) -> Array:
     """Return uniformly drawn orthonormal columns (units, count): the QR of a Gaussian matrix, signs made free."""
     q, r = np.linalg.qr(generator.standard_normal((units, count)))
-    axes: Array = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-    return axes
+    return q * np.where(np.diag(r) < 0, -1.0, 1.0)
 
 
 SURROGATES: dict[str, SurrogateMaker] = {

@@ -48,10 +48,7 @@ def expected_rotation_angles(step_covariance: ArrayLike) -> Array:
         \frac{\mu}{\sqrt{\mu^2 + \sigma^2}}, \qquad a = \sigma_a\cos\omega,\; b = \sigma_b\cos(\omega - \beta),\;
         \cos\beta = \operatorname{corr}(a, b)
 
-    Parameters
-    ----------
-    step_covariance : array (steps, steps)
-        Of one unit's steps from site to site; at least two.
+    `step_covariance` (array (steps, steps)): of one unit's steps from site to site; at least two.
 
     Returns
     -------
@@ -240,10 +237,7 @@ class Walk:
         :math:`n` the number of units. The first term is the limit of infinitely many units; the rest corrects the mean
         for few units to first order, with Lawley's (1956) correction of sample eigenvalues. The sum is never above 1.
 
-        Parameters
-        ----------
-        units : int, optional
-            Infinitely many if not given.
+        `units`: infinitely many if not given.
         """
         spectrum, first = self.path_spectrum, min(MAX_SHARE_COMPONENTS, self.site_count - 1)
         share, squares = spectrum / spectrum.sum(), (spectrum / spectrum.sum()) ** 2

@@ -64,7 +64,6 @@ from genlaws.semanticity.theory.similarity import SHAPES
 MAX_RESIDUAL = 1e-3  # standard errors; a maximum this close is as good as reached
 MAX_RESTARTS = 5
 DEFAULT_EXPONENT = 2.0
-INTERVALS = ("scalars", "all", NONE)
 CHOICE_TOLERANCE = 1e-10  # log-likelihood per trial; two models closer than this predict the same choices
 
 
@@ -146,15 +145,8 @@ def fit_choices(
         raise InputError(
             f"distinguish must name two shapes, the true one and another; got {', '.join(pair) or 'none'}."
         )
-    options: dict[str, Any] = {
-        "resolution": resolution,
-        "background": background,
-        "exponent": exponent,
-        "temperature": temperature,
-        "lapse": lapse,
-        "offsets": offsets,
-        "position_effects": position_effects,
-    }
+    options: dict[str, Any] = {"resolution": resolution, "background": background, "exponent": exponent}
+    options |= {"temperature": temperature, "lapse": lapse, "offsets": offsets, "position_effects": position_effects}
     names = tuple(shape)
     if not names:
         raise InputError("shape must name at least one shape; got none.")
@@ -212,15 +204,8 @@ def trials_to_distinguish(
     This is the test of :math:`\delta = 0` between two models neither of which contains the other. Where one does (a
     power law with fitted exponent comes close to an exponential), :math:`\delta` is near zero and the count is large.
     """
-    options: dict[str, Any] = {
-        "resolution": resolution,
-        "background": background,
-        "exponent": exponent,
-        "temperature": temperature,
-        "lapse": lapse,
-        "offsets": offsets,
-        "position_effects": position_effects,
-    }
+    options: dict[str, Any] = {"resolution": resolution, "background": background, "exponent": exponent}
+    options |= {"temperature": temperature, "lapse": lapse, "offsets": offsets, "position_effects": position_effects}
     if isinstance(truth, str):
         truth = _fit_shape(trials, one_of("truth", truth, SHAPES), _options_for(truth, options)).model
     log_p = choice_log_probabilities(trials, truth)

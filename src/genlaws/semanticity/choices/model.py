@@ -104,11 +104,6 @@ class ChoiceLikelihood:
 
     with :math:`w` one at the choice, or the recorded scores. The information is
     :math:`\sum_{tk} \partial P\,\partial P^{\mathsf T}/P`, its expectation if the model is right.
-
-    Parameters
-    ----------
-    trials : Trials
-    shape : str
     """
 
     def __init__(self, trials: Trials, shape: str) -> None:
@@ -306,14 +301,12 @@ def _share(background: float) -> float:
 
 
 def _indicators(index: Whole, count: int) -> Array:
-    hits: Array = (index == np.arange(1, count + 1)[:, None, None]).astype(np.float64)
-    return hits
+    return np.asarray((index == np.arange(1, count + 1)[:, None, None]).astype(np.float64))
 
 
 def choice_probabilities(trials: Trials, model: ChoiceModel) -> Array:
     """Return the probability of each option of each trial, 0 where there is no option."""
-    probabilities: Array = np.exp(choice_log_probabilities(trials, model))
-    return probabilities
+    return np.exp(choice_log_probabilities(trials, model))
 
 
 def choice_log_probabilities(trials: Trials, model: ChoiceModel) -> Array:

@@ -224,8 +224,7 @@ class ChoiceFit(Result):
             options=None if options is None else [options],
             places=None if places is None else [places],
         )
-        probabilities: Array = choice_probabilities(shown, self.model)[0]
-        return probabilities
+        return np.asarray(choice_probabilities(shown, self.model)[0])
 
     def to_frame(self) -> DataFrame:
         """Return one row per parameter: its value, the ends of its interval, and whether it was fitted."""

@@ -382,8 +382,7 @@ class Search:
 
     def _resolutions(self) -> Array:
         least, most = _least_and_most(self.likelihood)
-        resolutions: Array = np.log(np.geomspace(max(least, most / 300.0), 2.0 * most, 10))
-        return resolutions
+        return np.log(np.geomspace(max(least, most / 300.0), 2.0 * most, 10))
 
     def _tangent(self, number: int, point: Array) -> Array:
         """Return how the other coordinates follow along the profile of one, as the information sees it."""

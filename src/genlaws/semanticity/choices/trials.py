@@ -131,8 +131,7 @@ class Trials:
     @property
     def option_counts(self) -> Whole:
         """Number of options of each trial."""
-        counts: Whole = self.present.sum(axis=1)
-        return counts
+        return np.asarray(self.present.sum(axis=1))
 
     @property
     def parsed(self) -> Mask:

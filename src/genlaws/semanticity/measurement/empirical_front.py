@@ -126,11 +126,7 @@ def constant_front(
 ) -> EmpiricalFront:
     """Return the front of the constant similarity without background, exact at every resolution of the set.
 
-    Parameters
-    ----------
-    stimuli : MeasuredSet
-    others, measured :
-        Those of `stimuli` and both tests with two items, if they are known.
+    `others`, `measured`: those of `stimuli` and both tests with two items, if they are known.
     """
     truth = stimuli.others() if others is None else others
     curve = threshold_curve(truth, stimuli.distance, stimuli.ties)
@@ -165,8 +161,7 @@ def _join(coarse: EmpiricalFront, fine: EmpiricalFront) -> EmpiricalFront:
     order = np.argsort(np.append(coarse.resolution, fine.resolution))
 
     def joined(one: Array, other: Array) -> Array:
-        both: Array = np.append(one, other)[order]
-        return both
+        return np.append(one, other)[order]
 
     return EmpiricalFront(
         coarse.shape,

@@ -203,11 +203,7 @@ def circle_length(positions: Array, period: float | None) -> float:
 def tree_distances(newick: str, leaves: Sequence[str] | None = None) -> Array:
     """Return the distances between the leaves of a tree in Newick format along its branches.
 
-    Parameters
-    ----------
-    newick : str
-    leaves : sequence of str or None
-        Names in the wanted order; the tree's own order if not given.
+    `leaves`: names in the wanted order; the tree's own order if not given.
     """
     names, distances = leaf_distances(newick)
     if leaves is None:
@@ -253,5 +249,4 @@ def _levels_apart(one: Array, other: Array) -> Array:
     for level in range(first.shape[1]):
         same = same & np.equal.outer(first[:, level], second[:, level])
         shared += same
-    apart: Array = 2.0 * (first.shape[1] - shared)
-    return apart
+    return np.asarray(2.0 * (first.shape[1] - shared))

@@ -103,8 +103,7 @@ def _divide(g: Array, tied: Mask) -> Array:
     if g.shape[1] <= MAX_DIRECT_ITEMS:
         beyond = place >= end[:, :, None]
         nearer = np.where(beyond, _share(g[:, :, None], g[:, None, :]), 0.0)
-        summed: Array = nearer.sum(axis=2) + nearer.sum(axis=1)
-        return summed
+        return np.asarray(nearer.sum(axis=2) + nearer.sum(axis=1))
     right = np.zeros(g.shape)
     for i in range(g.shape[1] - 1):
         nearer = _share(g[:, i, None], g[:, i + 1 :])

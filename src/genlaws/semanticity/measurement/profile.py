@@ -383,8 +383,7 @@ def _make_bins(values: Array) -> Bins:
 
 def _known(similarity: Array) -> Mask:
     """Return which stimuli are similar to their own copy; the others have no profile."""
-    known: Mask = np.diagonal(similarity) > MIN_OWN_SIMILARITY * similarity.max(axis=1)
-    return known
+    return np.asarray(np.diagonal(similarity) > MIN_OWN_SIMILARITY * similarity.max(axis=1))
 
 
 def _by_stimulus(values: Array | None, cell: Whole, size: int) -> Array:
@@ -394,5 +393,4 @@ def _by_stimulus(values: Array | None, cell: Whole, size: int) -> Array:
     summed = np.zeros(n * (size + 1))
     for unit in (np.arange(n)[:, None], np.arange(n)[None, :]):
         summed += np.bincount((unit * (size + 1) + cell).ravel(), weights, n * (size + 1))
-    by_bin: Array = summed.reshape(n, size + 1)[:, :size]
-    return by_bin
+    return summed.reshape(n, size + 1)[:, :size]

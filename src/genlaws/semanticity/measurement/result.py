@@ -96,18 +96,11 @@ class Measurement(Result):
     def to_frame(self) -> DataFrame:
         """Return one row per number of items."""
         items = self.items
-        return frame_of(
-            [
-                {
-                    "item_count": count,
-                    **interval_columns("generalization", generalization),
-                    **interval_columns("identification", identification),
-                }
-                for count, generalization, identification in zip(
-                    items.item_count.tolist(), items.generalization, items.identification, strict=True
-                )
-            ]
-        )
+        rows = []
+        for count, p_s, p_i in zip(items.item_count.tolist(), items.generalization, items.identification, strict=True):
+            both = interval_columns("generalization", p_s) | interval_columns("identification", p_i)
+            rows.append({"item_count": count, **both})
+        return frame_of(rows)
 
     def tables(self) -> dict[str, DataFrame]:
         """Return the tests by number of items, the profile, and the front and the thresholds if there are any."""
@@ -130,19 +123,13 @@ class Measurement(Result):
         ball_mass = or_none(self.ball_mass, f"{self.ball_mass:.4g}")
         variance = or_none(self.ball_mass_variance, f"{self.ball_mass_variance:.3g}")
         constant = f"{items.collapse_constant:.4g}"
+        nearer = "probability of the truly nearer of two items; chance 0.5"
+        background = or_none(fit.background.value, str(fit.background))
         rows = [
-            (
-                "generalization p_S",
-                str(self.generalization),
-                "probability of the truly nearer of two items; chance 0.5",
-            ),
+            ("generalization p_S", str(self.generalization), nearer),
             ("identification p_I", str(self.identification), "probability of the item the probe was copied from"),
             ("resolution ε", or_none(fit.resolution.value, str(fit.resolution)), shape_meaning),
-            (
-                "background Δ",
-                or_none(fit.background.value, str(fit.background)),
-                "similarity of distant things; near ones have 1 more",
-            ),
+            ("background Δ", background, "similarity of distant things; near ones have 1 more"),
             ("explained by the shape", explained, "of the variance of similarity between distances"),
             ("ball mass ⟨b⟩", ball_mass, "share of the others within the resolution of a probe"),
             ("Var b", variance, "its variance over probes: how unevenly the stimuli lie"),
@@ -164,34 +151,24 @@ def _short(found: Estimate) -> str:
     return str(found).partition(" (")[0]
 
 
-def describe(
-    *,
-    stimulus_count: int,
-    ties: str,
-    tied_fraction: float,
-    zero_fraction: float,
-    own_zero: int,
-    probe_count: int,
-    fit: ProfileFit,
-    note: str = "",
-    opening: str = "",
-    centering: str = "",
-) -> str:
+def describe(found: Measurement, own_zero: int, note: str, *, opening: str = "", centering: str = "") -> str:
     """Return the sentences on ties, zeros, many items, and how well a shape fits."""
     parts = [one for one in (opening, centering) if one]
-    if fit.why_none:
-        parts.append(f"No resolution: {fit.why_none}.")
-    elif fit.explained < MIN_EXPLAINED_SHARE:
-        parts.append(f"The profile hardly falls with distance (a shape explains {100 * fit.explained:.0f} % of it).")
-    if tied_fraction > 0:
-        done = "one of the two is right at random" if ties == "split" else "they are left out"
-        parts.append(f"{_percent(tied_fraction)} of triples have two items equally near to the probe: {done}.")
-    if zero_fraction > 0:
-        parts.append(f"{_percent(zero_fraction)} of pairs have no similarity at all.")
+    if found.fit.why_none:
+        parts.append(f"No resolution: {found.fit.why_none}.")
+    elif found.fit.explained < MIN_EXPLAINED_SHARE:
+        explained = f"a shape explains {100 * found.fit.explained:.0f} % of it"
+        parts.append(f"The profile hardly falls with distance ({explained}).")
+    if found.tied_fraction > 0:
+        done = "one of the two is right at random" if found.ties == "split" else "they are left out"
+        parts.append(f"{_percent(found.tied_fraction)} of triples have two items equally near to the probe: {done}.")
+    if found.zero_fraction > 0:
+        parts.append(f"{_percent(found.zero_fraction)} of pairs have no similarity at all.")
     if own_zero:
         parts.append(f"Stimuli not similar to their own copy: {own_zero}; the profile leaves them out as probes.")
-    if probe_count < stimulus_count:
-        parts.append(f"Curves over items average {probe_count} random probes of {stimulus_count}.")
+    probes, stimuli = found.items.probe_count, found.batch_size * found.batch_count
+    if probes < stimuli:
+        parts.append(f"Curves over items average {probes} random probes of {stimuli}.")
     return " ".join([note] * bool(note) + (parts or ["All triples of different stimuli, no ties."]))
 
 

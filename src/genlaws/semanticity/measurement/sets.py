@@ -74,19 +74,13 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
     pair = two_items(others, options.ties, errors=options.intervals)
     items = item_curve(whole, others, pair, options.items, rng, errors=options.intervals)
     sums = profile_sums(whole.similarity, whole.distance)
-    fit = fit_profile(
-        sums,
-        rng,
-        STIMULUS_BOOTSTRAP_REPLICATES if options.intervals else 0,
-        as_good=relabeled_fits(whole.similarity, whole.distance, sums.bins),
-        tolerance=whole.tolerance,
-    )
+    fit = fit_of(whole, sums, rng, intervals=options.intervals)
     front, constant = fronts_of(whole, others, pair, fit, rng) if options.fronts else (None, None)
-    off_diagonal = float((whole.similarity == 0).sum() - (whole.own == 0).sum()) / (n * (n - 1.0))
+    own_zero = int((whole.own == 0).sum())
     ball_mass, variance = ball_at(whole.distance, fit.resolution.value)
     if curve is not None and curve.threshold.size > THRESHOLD_POINTS:
         curve = thinned(curve, curve.threshold[curve.best])
-    return Measurement(
+    found = Measurement(
         stimulus_count=n,
         similarity=options.name,
         generalization=from_standard_error(pair.generalization, pair.generalization_error, n),
@@ -101,22 +95,21 @@ def measure_whole(stimuli: Stimuli, options: Options, rng: np.random.Generator) 
         threshold_curve=curve,
         ties=options.ties,
         tied_fraction=pair.tied_fraction,
-        zero_fraction=off_diagonal,
+        zero_fraction=float((whole.similarity == 0).sum() - own_zero) / (n * (n - 1.0)),
         exact=True,
         batch_count=1,
         batch_size=n,
-        message=describe(
-            stimulus_count=n,
-            ties=options.ties,
-            tied_fraction=pair.tied_fraction,
-            zero_fraction=off_diagonal,
-            own_zero=int((whole.own == 0).sum()),
-            probe_count=items.probe_count,
-            fit=fit,
-            note=options.note,
-            centering=centering_sentence(stimuli, whole, options),
-        ),
+        message="",
     )
+    centering = centering_sentence(stimuli, whole, options)
+    return replace(found, message=describe(found, own_zero, options.note, centering=centering))
+
+
+def fit_of(measured: MeasuredSet, sums: ProfileSums, rng: np.random.Generator, *, intervals: bool) -> ProfileFit:
+    """Return the fit to a profile, which is that of a set or is pooled over batches of which the set is one."""
+    good = relabeled_fits(measured.similarity, measured.distance, sums.bins)
+    replicates = STIMULUS_BOOTSTRAP_REPLICATES if intervals else 0
+    return fit_profile(sums, rng, replicates, as_good=good, tolerance=measured.tolerance)
 
 
 def centering_sentence(stimuli: Stimuli, part: MeasuredSet, options: Options, chosen: Whole | None = None) -> str:
@@ -267,21 +260,13 @@ def _average(
     first, chosen = first_batch
     size, count = len(first.own), len(done)
     sums = pool_sums([batch.profile for batch in done])
-    fit = fit_profile(
-        sums,
-        rng,
-        STIMULUS_BOOTSTRAP_REPLICATES if options.intervals and count > 1 else 0,
-        as_good=relabeled_fits(first.similarity, first.distance, sums.bins),
-        tolerance=first.tolerance,
-    )
+    fit = fit_of(first, sums, rng, intervals=options.intervals and count > 1)
     generalization = _over_batches([batch.pair.generalization for batch in done], size)
     identification = _over_batches([batch.pair.identification for batch in done], size)
     front, constant = fronts_of(first, first.others(), done[0].pair, fit, rng) if options.fronts else (None, None)
     mean_ball, variance = _ball(first.distance, fit.resolution.value)
     items = _mean_curve([batch.items for batch in done], size)
-    tied = float(np.mean([batch.pair.tied_fraction for batch in done]))
-    no_similarity = float(np.mean([batch.zero_fraction for batch in done]))
-    return Measurement(
+    found = Measurement(
         stimulus_count=stimuli.count,
         similarity=options.name,
         generalization=generalization,
@@ -295,25 +280,19 @@ def _average(
         constant_front=constant,
         threshold_curve=_mean_thresholds([batch.curve for batch in done if batch.curve is not None]),
         ties=options.ties,
-        tied_fraction=tied,
-        zero_fraction=no_similarity,
+        tied_fraction=float(np.mean([batch.pair.tied_fraction for batch in done])),
+        zero_fraction=float(np.mean([batch.zero_fraction for batch in done])),
         exact=False,
         batch_count=count,
         batch_size=size,
-        message=describe(
-            stimulus_count=size * count,
-            ties=options.ties,
-            tied_fraction=tied,
-            zero_fraction=no_similarity,
-            own_zero=sum(batch.own_zero for batch in done),
-            probe_count=items.probe_count,
-            fit=fit,
-            note=options.note,
-            opening=f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; "
-            "every triple of a batch counts.",
-            centering=centering_sentence(stimuli, first, options, chosen),
-        ),
+        message="",
     )
+    opening = (
+        f"Mean over {count} random batches of {size} stimuli out of {stimuli.count:,}; every triple of a batch counts."
+    )
+    centering = centering_sentence(stimuli, first, options, chosen)
+    own_zero = sum(batch.own_zero for batch in done)
+    return replace(found, message=describe(found, own_zero, options.note, opening=opening, centering=centering))
 
 
 def _mean_curve(curves: list[ItemCurve], size: int) -> ItemCurve:

@@ -268,8 +268,7 @@ def _unit(rows: Array) -> Array:
 
 
 def _length(rows: Array) -> Array:
-    length: Array = np.linalg.norm(rows, axis=1)
-    return length
+    return np.asarray(np.linalg.norm(rows, axis=1))
 
 
 def _products(one: Array, other: Array, noise: float) -> tuple[Array, Array]:

@@ -131,8 +131,7 @@ def identification_of_two(others: Others) -> Array:
     """Return the probability of naming the copied one of two items, for each probe and second item."""
     own = others.own[:, None]
     both = own + others.similarity
-    named: Array = np.divide(own, both, out=np.full(both.shape, 0.5), where=both > 0)
-    return named
+    return np.asarray(np.divide(own, both, out=np.full(both.shape, 0.5), where=both > 0))
 
 
 def item_curve(
@@ -251,5 +250,4 @@ def _mean_without_own(values: Array) -> Array:
     np.fill_diagonal(there, False)
     count = there.sum(axis=0)
     total = np.where(there, values, 0.0).sum(axis=0)
-    mean: Array = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))

@@ -106,8 +106,7 @@ class FineTuned(Result):
         """Return one of the quantities, (networks,): accuracies, peak or mean of a test."""
         name = one_of("quantity", quantity, QUANTITIES)
         if name.endswith("accuracy"):
-            own: Array = getattr(self, name)
-            return own
+            return np.asarray(getattr(self, name))
         return np.array([getattr(one, name) for one in self.tests])
 
     def estimate(self, quantity: str, similarity_weight: float, *, compared_with: float | None = None) -> Estimate:

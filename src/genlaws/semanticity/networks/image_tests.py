@@ -109,8 +109,7 @@ def _truth(classes: ArrayLike, distances: ArrayLike, count: int) -> Array:
             f"classes must be one row of distances, from 0 to {len(between) - 1}, for each of at least three images; "
             f"got shape {y.shape} of type {y.dtype} for {count} images."
         )
-    truth: Array = between[np.ix_(y, y)]
-    return truth
+    return np.asarray(between[np.ix_(y, y)])
 
 
 def _tests(apart: Array, truth: Array, points: int) -> ImageTests:

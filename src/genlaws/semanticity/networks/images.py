@@ -256,8 +256,7 @@ def clustered_distances(images: ArrayLike, classes: ArrayLike) -> Array:
     rows = x.reshape(len(x), -1)
     means = np.stack([rows[y == one].mean(axis=0, dtype=np.float64) for one in range(len(counts))])
     heights = cophenet(linkage(pdist(means), "average"))
-    distances: Array = squareform(heights)
-    return distances
+    return squareform(heights)
 
 
 def distances_in_tree(

@@ -301,10 +301,7 @@ class StackedTests:
     def __call__(self, similarity: Tensor) -> tuple[Tensor, Tensor]:
         """Return generalization and identification, both (networks,) in double precision.
 
-        Parameters
-        ----------
-        similarity : tensor of shape (networks, probes, items)
-            Positive; the diagonal is the similarity with a copy.
+        `similarity` (tensor of shape (networks, probes, items)): positive; the diagonal is the similarity with a copy.
         """
         flat = similarity.flatten(1)
         chunk = max(1, TRIPLES_AT_ONCE // max(1, len(self._near)))

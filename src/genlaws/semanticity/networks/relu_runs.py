@@ -104,14 +104,12 @@ class ReluRuns(Result):
 
     def after_reaching(self, generalization: float) -> Mask:
         """Return at which logs each network has reached a generalization, then or before."""
-        reached: Mask = np.maximum.accumulate(self.generalization >= generalization, axis=1)
-        return reached
+        return np.maximum.accumulate(self.generalization >= generalization, axis=1)
 
     def after_peak(self) -> Mask:
         """Return which logs come with or after a network's largest generalization."""
         known = np.where(np.isnan(self.generalization), -np.inf, self.generalization)
-        after: Mask = np.arange(len(self.steps)) >= np.argmax(known, axis=1)[:, None]
-        return after
+        return np.asarray(np.arange(len(self.steps)) >= np.argmax(known, axis=1)[:, None])
 
     def resolution(self) -> Array:
         """Return the resolution at which linear decay fits each profile best, (networks, logs).

@@ -58,11 +58,7 @@ def distance_of_steps(steps: ArrayLike, slots: int, ring_size: int, truth: str =
 def draw_stimuli(slots: int, ring_size: int, count: int, seed: int) -> Whole:
     """Return different stimuli, (stimuli, slots): all there are if they are no more than `count`, else drawn at random.
 
-    Parameters
-    ----------
-    slots, ring_size, count : int
-    seed : int
-        The set depends on it alone.
+    `seed`: the set depends on it alone.
     """
     features = whole_number("slots", slots, at_least=1)
     size = whole_number("ring_size", ring_size, at_least=2)

@@ -93,10 +93,6 @@ class FeatureNetwork(ABC):
     """What both networks have in common: the vectors, (slots, values, width), and the loss on triples.
 
     A batch holds ``probe``, ``nearer`` and ``farther``, whole numbers of shape (networks, rows, slots), and ``weight``.
-
-    Parameters
-    ----------
-    slots, ring_size, width : int
     """
 
     def __init__(self, slots: int, ring_size: int, width: int) -> None:

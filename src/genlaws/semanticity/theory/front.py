@@ -19,7 +19,6 @@ from genlaws.core.arguments import (
     Elementwise,
     broadcast,
     non_negative,
-    one_of,
     positive,
     real,
     whole_number,
@@ -29,9 +28,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.result import Result, Row, Summary, question
 from genlaws.semanticity.parameters import (
-    BACKGROUND,
     BALL_MASS,
-    ITEM_COUNT,
     RESOLUTION,
     Background,
     BallMass,
@@ -43,7 +40,7 @@ from genlaws.semanticity.parameters import (
     Ties,
 )
 from genlaws.semanticity.theory.exact import FrontPoint, Items, probabilities
-from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY, TIES
+from genlaws.semanticity.theory.finite_sets import MIN_RELATIVE_SIMILARITY
 from genlaws.semanticity.theory.fixed_rule import ACCURACY, MAX_ITEMS, collapse_constants, fixed_rule
 from genlaws.semanticity.theory.many_items import best_ball_mass
 from genlaws.semanticity.theory.similarity import Similarity
@@ -198,7 +195,6 @@ def front(
     :math:`b(\varepsilon) < 1`; on the circle these are :math:`(1-d/\varepsilon)^a`, the linear one among them.
     """
     n = whole_number("item_count", item_count, at_least=2)
-    one_of("ties", ties, TIES)
     law = _Law(where, similarity, n, ties, float(non_negative("tolerance", tolerance)))
     marks = law.at(np.ravel(positive("marked", marked))) if np.size(marked) else []
     _check_judged(marks)
@@ -318,16 +314,12 @@ def front_points(
     ties : {"split", "drop"}
         As for :func:`~genlaws.semanticity.front`.
     """
-    counts = ITEM_COUNT.checked("item_count", item_count)
-    floors = BACKGROUND.checked("background", background)
-    floors, counts, radii = broadcast(
-        background=floors, item_count=counts, resolution=resolutions_of(where, ball_mass, resolution)
-    )
+    given: dict[str, Any] = {"background": background, "item_count": item_count}
+    floors, counts, radii = broadcast(**given, resolution=resolutions_of(where, ball_mass, resolution))
     shapes = {
         floor: make_similarity(similarity, 1.0, background=floor, cut=cut, exponent=exponent)
         for floor in np.unique(floors)
     }
-    one_of("ties", ties, TIES)
     places = list(zip(floors.flat, counts.flat, radii.flat, strict=True))
     points = [probabilities(where, shapes[floor].at_resolution(radius), int(n), ties) for floor, n, radius in places]
     _check_judged(points)

@@ -35,10 +35,7 @@ def tie_tolerance(distances: NDArray[Any]) -> float:
     makes it exactly a dated tree: the largest :math:`d_{ij} - u_{ij}`, where :math:`u_{ij}` is the height at which
     single linkage joins i and j (the largest ultrametric below the distances).
 
-    Parameters
-    ----------
-    distances : array of shape (N, N)
-        Symmetric, with zeros on the diagonal.
+    `distances` (array of shape (N, N)): symmetric, with zeros on the diagonal.
 
     Notes
     -----
@@ -69,11 +66,7 @@ def merge_ties(distances: Array) -> Array:
 def round_distances(distances: Array, step: float) -> Array:
     """Return distances as multiples of a step, so that those that differ by rounding alone become equal; 0 leaves them.
 
-    Parameters
-    ----------
-    distances : array
-    step : float
-        Such as `GRID_STEP` times the largest distance.
+    `step`: such as `GRID_STEP` times the largest distance.
     """
     return np.round(distances / step) * step if step > 0 else distances
 

@@ -190,8 +190,7 @@ class PlaneCurve:
         flat, step = points.reshape(-1, 2), max(1, BLOCK_SIZE // len(self.generalization))
         pieces = [self._to_pieces(flat[start : start + step]).min(axis=1) for start in range(0, len(flat), step)]
         apart = np.concatenate([np.empty(0), *pieces]).reshape(points.shape[:-1])
-        signed: Array = np.where(points[..., 0] >= self.generalization_at(points[..., 1]), apart, -apart)
-        return signed
+        return np.where(points[..., 0] >= self.generalization_at(points[..., 1]), apart, -apart)
 
     def nearest_piece(self, generalization: float, identification: float) -> int:
         """Return the index of the piece, between a point of the curve and the next, nearest to a point of the plane."""
@@ -204,5 +203,4 @@ class PlaneCurve:
         from_x, from_y = points[:, :1] - x[:-1], points[:, 1:] - y[:-1]
         length = np.maximum(step_x**2 + step_y**2, 1e-300)
         along = np.clip((from_x * step_x + from_y * step_y) / length, 0.0, 1.0)
-        apart: Array = np.hypot(from_x - along * step_x, from_y - along * step_y)
-        return apart
+        return np.hypot(from_x - along * step_x, from_y - along * step_y)

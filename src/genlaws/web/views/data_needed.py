@@ -145,21 +145,15 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
     low, high = (np.clip(one, 0.0, 1.0).tolist() for one in (bound.accuracy.low, bound.accuracy.high))
     exact, paper = (about.formula(shares, one).tolist() for one in (about.exact_length, about.paper_length))
     networks = _networks(name, element_count)
+    name_of_bound = "average over its class" if about.entrywise else "exact Bayes bound"
+    place, value = bound.accuracy.place.tolist(), bound.accuracy.value.tolist()
     return Panel(
         "accuracy-by-data",
         "Accuracy on a relation from part of its pairs",
         "training fraction (share of all pairs)",
         "accuracy on all pairs",
         (
-            Curve(
-                "average over its class" if about.entrywise else "exact Bayes bound",
-                "theory",
-                bound.accuracy.place.tolist(),
-                bound.accuracy.value.tolist(),
-                "ink",
-                low,
-                high,
-            ),
+            Curve(name_of_bound, "theory", place, value, "ink", low, high),
             Curve("the paper's Eq. 5", "paper", x, paper, "orange"),
             Curve("Eq. 5 with the exact description length", "paper", x, exact, "sky"),
             Curve("majority answer", "chance", list(TRAIN_FRACTION_RANGE), [chance, chance], "gray"),
@@ -179,14 +173,8 @@ def data_panel(name: str, element_count: int, train_fraction: float, target: flo
 def _reached(bound: Bound, target: float) -> Curve:
     """Return the mark where the target is reached; the logarithmic axis has no zero."""
     needed = bound.needed.at(target)
-    return Curve(
-        "target reached",
-        "mark",
-        [max(needed.value, TRAIN_FRACTION_RANGE[0])],
-        [target],
-        "purple",
-        notes=[f"share needed {needed}"],
-    )
+    place = [max(needed.value, TRAIN_FRACTION_RANGE[0])]
+    return Curve("target reached", "mark", place, [target], "purple", notes=[f"share needed {needed}"])
 
 
 def _networks(name: str, element_count: int) -> list[Curve]:

@@ -153,7 +153,7 @@ def merging_panel(pair: MergingPair) -> Panel:
 def path_panel(pair: MergingPair) -> Panel:
     """Return how the separation and the decoder's gain of one pair move."""
     time, gain, separation = merging_course(pair)
-    half = _half_time(pair)
+    shrinks, size, color = ("separation", pair.separation, "vermillion") if pair.merges else ("gain", pair.gain, "sky")
     outcome = "They merge" if pair.merges else "They stay apart, and the decoder gives up the direction between them"
     return Panel(
         "pair-path",
@@ -163,13 +163,7 @@ def path_panel(pair: MergingPair) -> Panel:
         (
             Curve("half the separation c", "theory", time.tolist(), separation.tolist(), "vermillion"),
             Curve("gain of the decoder a", "theory", time.tolist(), gain.tolist(), "sky"),
-            Curve(
-                f"half of the {'separation' if pair.merges else 'gain'} is left",
-                "mark",
-                [half],
-                [0.5 * (pair.separation if pair.merges else pair.gain)],
-                "vermillion" if pair.merges else "sky",
-            ),
+            Curve(f"half of the {shrinks} is left", "mark", [_half_time(pair)], [0.5 * size], color),
         ),
         x_log=True,
         caption=f"One pair on a line from the start chosen with the sliders. {outcome}: for this start the border lies "

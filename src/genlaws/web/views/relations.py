@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.view import Answer, Number, View, ViewSettings, choice, log_slider, rounded, slider
 from genlaws.web.views.data_needed import (
     BUNDLED_TRAINING_SETS,
     TRAIN_FRACTION_RANGE,
@@ -18,7 +18,6 @@ from genlaws.web.views.data_needed import (
 )
 from genlaws.web.views.merging import MergingPair, critical_ratio, merging_panel, path_panel, probability
 
-SLIDER_DIGITS = 4
 SIMULATED_DRAWS = 500
 DATA_QUESTION, MERGING_QUESTION = "how much data", "when representations merge"
 IN_DATA, IN_MERGING = {"question": DATA_QUESTION}, {"question": MERGING_QUESTION}
@@ -46,14 +45,8 @@ class RelationSettings(ViewSettings):
     element_count: int = slider(
         30, 10, 30, "elements n", step=5.0, about="A relation of n elements has n² pairs.", when=IN_DATA
     )
-    train_fraction: float = slider(
-        0.05,
-        *TRAIN_FRACTION_RANGE,
-        "training fraction p",
-        step=0.02,
-        log=True,
-        about="Share of the pairs, chosen at random.",
-        when=IN_DATA,
+    train_fraction: float = log_slider(
+        0.05, *TRAIN_FRACTION_RANGE, "training fraction p", about="Share of the pairs, chosen at random.", when=IN_DATA
     )
     target_accuracy: float = slider(
         0.9, 0.6, 0.999, "target accuracy", step=0.005, about="To be reached on all pairs.", when=IN_DATA
@@ -109,15 +102,15 @@ def answer(settings: RelationSettings) -> Answer:
     share, target = bound.accuracy.nearest(settings.train_fraction), bound.needed.nearest(settings.target_accuracy)
     pair = MergingPair(
         update=settings.update,
-        encoder_rate=_rounded(settings.encoder_rate),
-        decoder_rate=_rounded(settings.decoder_rate),
-        encoder_scale=_rounded(settings.encoder_scale),
-        decoder_scale=_rounded(settings.decoder_scale),
+        encoder_rate=rounded(settings.encoder_rate),
+        decoder_rate=rounded(settings.decoder_rate),
+        encoder_scale=rounded(settings.encoder_scale),
+        decoder_scale=rounded(settings.decoder_scale),
         dimension=settings.dimension,
         outputs=settings.outputs,
         cluster=settings.cluster,
-        gain=_rounded(settings.start_gain),
-        separation=_rounded(settings.start_separation),
+        gain=rounded(settings.start_gain),
+        separation=rounded(settings.start_separation),
     )
     data = settings.question == DATA_QUESTION
     about = described(name, count)
@@ -128,10 +121,6 @@ def answer(settings: RelationSettings) -> Answer:
         python=_data_python(about, name, share, target) if data else _pair_python(pair),
         command=_data_command(about, name, share, target) if data else _pair_command(pair),
     )
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{SLIDER_DIGITS}g}")
 
 
 def _data_numbers(about: Described, name: str, share: float, target: float) -> tuple[Number, ...]:
@@ -167,22 +156,15 @@ def _pair_numbers(pair: MergingPair) -> tuple[Number, ...]:
     chance, critical = probability(pair), critical_ratio(pair)
     law = "no law" if math.isnan(chance) else f"{chance:.4f}"
     never = "fewer outputs than dimensions" if pair.has_law else "no law for sign updates in several dimensions"
+    share = "share of random pairs that merge" if pair.has_law else f"{never}; the points are simulated"
+    half = ("none", never)
+    if not math.isnan(critical):
+        half = (f"{critical:.4g}", "encoder over decoder rate at which every second pair merges")
+    border = f"from this start pairs merge from a ratio of {pair.merging_ratio:.4g} on; it is {pair.ratio:.4g}"
     return (
-        Number(
-            "collision probability",
-            law,
-            "share of random pairs that merge" if pair.has_law else f"{never}; the points are simulated",
-        ),
-        Number(
-            "critical ratio of the rates",
-            "none" if math.isnan(critical) else f"{critical:.4g}",
-            never if math.isnan(critical) else "encoder over decoder rate at which every second pair merges",
-        ),
-        Number(
-            "this pair",
-            "merges" if pair.merges else "stays apart",
-            f"from this start pairs merge from a ratio of {pair.merging_ratio:.4g} on; it is {pair.ratio:.4g}",
-        ),
+        Number("collision probability", law, share),
+        Number("critical ratio of the rates", *half),
+        Number("this pair", "merges" if pair.merges else "stays apart", border),
     )
 
 

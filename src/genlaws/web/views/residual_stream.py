@@ -429,43 +429,18 @@ def _numbers(shown: Shown, bundled: BundledStream | None) -> tuple[Number, ...]:
     walk, middle = shown.walk, shown.middle
     value, half = _plane(walk, shown.units)
     plane = Estimate(value, value - half, value + half)
+    r, cosine, rotations = f"{walk.correlation[middle]:.3f}", f"{walk.cosine[middle]:.3f}", f"{walk.rotations[-1]:.2f}"
+    dimensions = f"{walk.participation_ratio:.2f}"
+    step, last = middle + 0.5, walk.site_count - 2.0
+    covers = "of the mean path; the walk's ± covers 95 % of walks, the other is a 95 % interval"
+    alike = "comparable with a walk, whose units are alike"
     rows = [
-        (
-            "correlation r in the middle",
-            f"{walk.correlation[middle]:.3f}",
-            "correlation",
-            middle + 0.5,
-            "of a unit, one site later",
-        ),
-        (
-            "the same in random axes",
-            f"{walk.correlation[middle]:.3f}",
-            "correlation_random_axes",
-            middle + 0.5,
-            "comparable with a walk, whose units are alike",
-        ),
-        ("cosine in the middle", f"{walk.cosine[middle]:.3f}", "cosine", middle + 0.5, "between a state and the next"),
-        (
-            "rotations R",
-            f"{walk.rotations[-1]:.2f}",
-            "rotations",
-            walk.site_count - 2.0,
-            "of a unit in its phase portrait, clockwise",
-        ),
-        (
-            "share in a plane",
-            str(plane),
-            "shares",
-            float(PLANE_COMPONENTS),
-            "of the mean path; the walk's ± covers 95 % of walks, the other is a 95 % interval",
-        ),
-        (
-            "dimensions of the path",
-            f"{walk.participation_ratio:.2f}",
-            "",
-            0.0,
-            "participation ratio; 2.5 for a long walk",
-        ),
+        ("correlation r in the middle", r, "correlation", step, "of a unit, one site later"),
+        ("the same in random axes", r, "correlation_random_axes", step, alike),
+        ("cosine in the middle", cosine, "cosine", step, "between a state and the next"),
+        ("rotations R", rotations, "rotations", last, "of a unit in its phase portrait, clockwise"),
+        ("share in a plane", str(plane), "shares", float(PLANE_COMPONENTS), covers),
+        ("dimensions of the path", dimensions, "", 0.0, "participation ratio; 2.5 for a long walk"),
     ]
     found = []
     for name, of_walk, measure, at, meaning in rows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from genlaws.render import Curve, Panel
 from genlaws.rules_facts import Kernel, interpolation_threshold, optimal_angle
-from genlaws.web.view import Answer, Number, View, ViewSettings, choice, slider
+from genlaws.web.view import Answer, Number, View, ViewSettings, choice, log_slider, rounded, slider
 from genlaws.web.views.rules_facts_theory import (
     KERNEL_ANGLE_RANGE,
     RUN_DIMENSION,
@@ -41,8 +41,6 @@ SEARCH_NOTE = (
     "Marks are exact; the lines take the best λ from a coarser search: generalization errors at most 0.001 too high, "
     "memorization errors within 0.01, but where two λ are equally good for the rule the line may show either."
 )
-# Settings are rounded to the steps of the sliders.
-SLIDER_DIGITS = 4
 
 
 def samples_panel(learner: LearnerOnTask, found: Curves, here: ErrorCurves) -> Panel:
@@ -179,16 +177,8 @@ def _theory_of_runs(near: NearRuns | None, part: Callable[[Curves], ErrorCurves]
     if near is None or near.exact:
         return ()
     one = part(curves(near.learner))
-    gap = [np.nan]
-    return (
-        Curve(
-            f"theory at {near.name}",
-            "theory",
-            [*one.axis, *gap, *one.axis],
-            [*one.generalization, *gap, *one.memorization],
-            "gray",
-        ),
-    )
+    x, y = [*one.axis, np.nan, *one.axis], [*one.generalization, np.nan, *one.memorization]
+    return (Curve(f"theory at {near.name}", "theory", x, y, "gray"),)
 
 
 def _runs(near: NearRuns | None, axis: Callable[[LearnerRuns], float]) -> list[Curve]:
@@ -218,13 +208,8 @@ class TheorySettings(ViewSettings):
     loss: Literal["square", "hinge"] = choice(
         "square", "loss", about="Square: ridge regression. Hinge: a support vector machine."
     )
-    sample_ratio: float = slider(
-        4.0,
-        *SAMPLE_RATIOS,
-        "samples per dimension α",
-        step=0.02,
-        log=True,
-        about="Training samples per input dimension.",
+    sample_ratio: float = log_slider(
+        4.0, *SAMPLE_RATIOS, "samples per dimension α", about="Training samples per input dimension."
     )
     fact_fraction: float = slider(
         0.2, 0.0, 1.0, "share of facts ε", step=0.01, about="Share of the labels that are coin flips to be memorized."
@@ -240,18 +225,16 @@ class TheorySettings(ViewSettings):
         about="From a pure memorizer (0) to the linear model (π/2).",
         when={"kernel": "angle"},
     )
-    gaussian_rate: float = slider(
+    gaussian_rate: float = log_slider(
         1.0,
         0.05,
         10.0,
         "inverse squared width γ",
-        step=0.02,
-        log=True,
         about="Of the Gaussian kernel exp(−γ(1−t)): the larger, the narrower.",
         when={"kernel": "gaussian"},
     )
-    exponential_rate: float = slider(
-        1.0, 0.05, 10.0, "rate γ", step=0.02, log=True, about="Of the kernel exp(γt).", when={"kernel": "exponential"}
+    exponential_rate: float = log_slider(
+        1.0, 0.05, 10.0, "rate γ", about="Of the kernel exp(γt).", when={"kernel": "exponential"}
     )
     geometric_ratio: float = slider(
         0.5, 0.02, 0.98, "ratio γ", step=0.01, about="Of the kernel 1/(1 − γt).", when={"kernel": "geometric"}
@@ -259,13 +242,11 @@ class TheorySettings(ViewSettings):
     polynomial_degree: int = slider(
         3, 2, 8, "degree r", step=1.0, about="Of the kernel (c + t)^r.", when={"kernel": "polynomial"}
     )
-    polynomial_offset: float = slider(
+    polynomial_offset: float = log_slider(
         1.0,
         0.01,
         10.0,
         "constant c",
-        step=0.02,
-        log=True,
         about="Added to t in the kernel (c + t)^r; the larger, the more linear.",
         when={"kernel": "polynomial"},
     )
@@ -285,13 +266,11 @@ class TheorySettings(ViewSettings):
     width: Literal["infinite", "finite"] = choice(
         "infinite", "width", about="A kernel is a layer of infinitely many random features."
     )
-    width_ratio: float = slider(
+    width_ratio: float = log_slider(
         2.0,
         0.1,
         20.0,
         "random features per dimension κ",
-        step=0.02,
-        log=True,
         about="Number of random features per input dimension.",
         when={"width": "finite"},
     )
@@ -302,12 +281,12 @@ def answer(settings: TheorySettings) -> Answer:
     name, kernel = _kernel(settings)
     learner = LearnerOnTask(
         loss=settings.loss,
-        sample_ratio=_rounded(settings.sample_ratio),
-        fact_fraction=_rounded(settings.fact_fraction),
+        sample_ratio=rounded(settings.sample_ratio),
+        fact_fraction=rounded(settings.fact_fraction),
         mu_1=float(kernel.mu_1),
         mu_star=float(kernel.mu_star),
-        regularization=None if settings.regularization == "optimal" else _rounded(settings.strength),
-        width_ratio=None if settings.width == "infinite" else _rounded(settings.width_ratio),
+        regularization=None if settings.regularization == "optimal" else rounded(settings.strength),
+        width_ratio=None if settings.width == "infinite" else rounded(settings.width_ratio),
     )
     shown = curves(learner), solved_here(learner)
     return Answer(
@@ -319,14 +298,10 @@ def answer(settings: TheorySettings) -> Answer:
     )
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{SLIDER_DIGITS}g}")
-
-
 def _kernel(settings: TheorySettings) -> tuple[str, Kernel]:
     """Return how the kernel is named, by its angle or as a family with its parameters, and the kernel."""
     if settings.kernel == "angle":
-        angle = _rounded(settings.kernel_angle)
+        angle = rounded(settings.kernel_angle)
         return f"{angle:g}", Kernel.from_angle(angle)
     parameters = {
         "gaussian": [settings.gaussian_rate],
@@ -334,7 +309,7 @@ def _kernel(settings: TheorySettings) -> tuple[str, Kernel]:
         "geometric": [settings.geometric_ratio],
         "polynomial": [float(settings.polynomial_degree), settings.polynomial_offset],
     }.get(settings.kernel, [])
-    listed = ",".join(f"{_rounded(one):g}" for one in parameters)
+    listed = ",".join(f"{rounded(one):g}" for one in parameters)
     name = f"{settings.kernel}:{listed}" if listed else settings.kernel
     return name, Kernel.from_name(name)
 

@@ -193,16 +193,10 @@ def front_panel(query: FrontQuery) -> Panel:
     """Return generalization against identification, with the chosen point and runs."""
     found, here, n = whole_front(query.without_resolution()), point_of(query), query.item_count
     floor = f", Δ = {query.background:g}" if query.background else ""
-    curves = [
-        Curve(
-            f"{query.similarity}{floor}, {query.space}",
-            "theory",
-            found.identification.tolist(),
-            found.generalization.tolist(),
-            SHAPE_COLORS[query.similarity],
-            notes=[f"ε = {share:.3g}" for share in (found.resolution / query.where().reach).tolist()],
-        )
-    ]
+    name, color = f"{query.similarity}{floor}, {query.space}", SHAPE_COLORS[query.similarity]
+    x, y = found.identification.tolist(), found.generalization.tolist()
+    notes = [f"ε = {share:.3g}" for share in (found.resolution / query.where().reach).tolist()]
+    curves = [Curve(name, "theory", x, y, color, notes=notes)]
     if query.similarity != "constant" or query.background or not query.where().homogeneous:
         s, i = homogeneous_curve(n)
         curves.append(Curve("constant, homogeneous, Δ = 0", "paper", i.tolist(), s.tolist(), "blue"))
