@@ -26,7 +26,7 @@ from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.imports import EXTRAS
 from genlaws.core.parameters import Parameter
 from genlaws.core.plain import UNWRITTEN, parts_of
-from genlaws.core.result import Result, Row, Summary, asked_apart, question, text_table
+from genlaws.core.result import Result, Row, Summary, called_separately, question, text_table
 from genlaws.core.running import Running, checked_running
 
 ALL_CLAIMS = "all"
@@ -310,7 +310,7 @@ def run_claims(claims: ClaimNames, *, quick: Quick = True, running: Running | No
     chosen, skipped = choose_claims(claims)
     names = [one.id for one in chosen]
     shown.start(len(names), "claims")
-    here = ((name, asked_apart(checked, name, quick)) for name in names)
+    here = ((name, called_separately(checked, name, quick)) for name in names)
     found: dict[str, Record | str] = {}
     for name, answer in here if shown.jobs == 1 else _checked_in_processes(names, quick, shown.jobs):
         found[name] = answer

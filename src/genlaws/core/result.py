@@ -287,7 +287,7 @@ def question(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return answer
 
 
-def asked_apart(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def called_separately(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return what a function gives if the questions it asks are no parts of another: each records its own call."""
     token = _ANSWERING.set(False)
     try:

@@ -16,7 +16,7 @@ from genlaws.core.errors import InputError
 from genlaws.core.frames import DataFrame, frame_of
 from genlaws.core.parameters import Parameter
 from genlaws.core.plain import parts_of
-from genlaws.core.result import Result, Row, Summary, asked_apart, question
+from genlaws.core.result import Result, Row, Summary, called_separately, question
 from genlaws.core.running import Running, checked_running
 from genlaws.figures.bundled import bundled_ids, bundled_table
 from genlaws.figures.figure import Figure
@@ -202,7 +202,7 @@ def _drawn(figure: Figure, settings: Settings, table: BundledTable | None, runni
     plain = settings.model_dump(mode="json")
     if table is None:
         digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:FOLDER_DIGITS]
-        frame = asked_apart(figure.data, settings, running=running.within(f"{figure.id}-{digest}"))
+        frame = called_separately(figure.data, settings, running=running.within(f"{figure.id}-{digest}"))
     else:
         frame = table.frame
     columns = {str(name): frame[name].to_numpy() for name in frame}

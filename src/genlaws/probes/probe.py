@@ -191,7 +191,7 @@ class ProbeResult(Result):
     model : str
         The model and every setting that changes an answer.
     task, unit : str
-        What was asked about, and the unit of its distances.
+        What the questions are about, and the unit of its distances.
     mode : {"probability", "text"}
     seed : int
     templates : tuple of TemplateResult

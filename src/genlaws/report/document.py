@@ -20,7 +20,7 @@ from genlaws.core.imports import require_installed
 from genlaws.core.panel import CSV_COLUMNS, Panel
 from genlaws.core.parameters import Parameter
 from genlaws.core.plain import UNWRITTEN
-from genlaws.core.result import Result, Summary, asked_apart, question
+from genlaws.core.result import Result, Summary, called_separately, question
 from genlaws.core.running import Running, checked_running
 from genlaws.relations import Relation
 from genlaws.render.html import escaped, number_table, static_text
@@ -140,7 +140,7 @@ def whole_report(
     made, seconds = [], []
     for make in _makers(data, model, texts, sections, quick=quick, seed=seed):
         started = time.perf_counter()
-        made.append(asked_apart(make, shown))
+        made.append(called_separately(make, shown))
         seconds.append(time.perf_counter() - started)
     return Report(tuple(made), verdict_counts(), tuple(seconds))
 

@@ -84,12 +84,12 @@ def settings(result: ProbeResult, one: TemplateResult) -> str:
         "probability": "the probabilities of all answers are compared; nothing is sampled",
         "text": "the reply is read strictly: exactly one item must be named",
     }
-    asked = "" if one.asking is None else f"; {one.asking}"
+    asking = "" if one.asking is None else f"; {one.asking}"
     rows = [
         ("model", result.model, "with every setting that changes an answer, such as temperature and seed"),
         ("task", result.task, f"distances in {result.unit}" if result.unit else ""),
         ("mode", result.mode, modes[result.mode]),
-        ("trials", f"{one.trial_count:,}", f"drawn with seed {result.seed}{asked}"),
+        ("trials", f"{one.trial_count:,}", f"drawn with seed {result.seed}{asking}"),
         ("template", one.template, ""),
     ]
     for name, value in one.wording.items():
