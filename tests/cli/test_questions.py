@@ -96,10 +96,24 @@ def test_a_command_gives_the_result_of_its_question(genlaws, name, call):
     assert genlaws(*call).out == "\n".join([str(expected), *(f"Written to {file}" for file in files), ""])
 
 
+INTERVAL = {"value", "low", "high", "count", "level"}
+INTERVAL_ENDS = ("low", "high", "interval", "_low", "_high", "_interval")
+
+
+def loose_intervals(part: object, path: str = "") -> list[str]:
+    """Return where a document has the end of an interval that is not one of an estimate, nor a column of a table."""
+    if isinstance(part, dict):
+        single = [key for key, one in part.items() if one is not None and not isinstance(one, list)]
+        ends = [] if part.keys() == INTERVAL else [f"{path}/{key}" for key in single if key.endswith(INTERVAL_ENDS)]
+        return [*ends, *(place for key, one in part.items() for place in loose_intervals(one, f"{path}/{key}"))]
+    return [place for one in part for place in loose_intervals(one, path)] if isinstance(part, list) else []
+
+
 def check_result(name: str, found: Result) -> None:
     """A result records its call, comes back from JSON, is a table, and prints a short summary."""
     assert found.call.function == name
     document = found.to_dict()
+    assert loose_intervals({key: part for key, part in document.items() if key != "inputs"}) == []
     again = type(found).from_dict(json.loads(json.dumps(document, allow_nan=False)))
     assert again.to_dict() == document
     assert_same(again, found)

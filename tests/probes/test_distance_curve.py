@@ -38,17 +38,17 @@ def test_a_model_that_sees_so_far_falls_to_chance_there():
         points = found.of(count)
         assert len(points) == 10
         assert {point.accuracy.count for point in points} == {60}
-        assert all(one.high < two.low for one, two in pairwise(points))
+        assert all(one.farthest < two.nearest for one, two in pairwise(points))
         for point in points:
-            assert point.low <= point.distance <= point.high
+            assert point.nearest <= point.distance <= point.farthest
             assert point.chance == 1 / count
             assert math.isnan(point.probability.value)
-            if point.high < SIGHT:
+            if point.farthest < SIGHT:
                 assert point.accuracy.value == 1
-            elif point.low > SIGHT:
+            elif point.nearest > SIGHT:
                 # 60 guesses: 4.5 standard deviations, one in 150,000 by chance
                 assert abs(point.accuracy.value - 1 / count) < 4.5 * math.sqrt((count - 1) / count**2 / 60)
-        assert points[0].high < SIGHT < points[-1].low
+        assert points[0].farthest < SIGHT < points[-1].nearest
 
 
 def test_the_numbers_are_those_of_the_trials_in_each_range():
@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_the_trials_in_each_range():
     for point, start in zip(found.points, range(0, 40, 10), strict=True):
         rows = order[start : start + 10]
         away = [trials[row].distances[trials[row].right] for row in rows]
-        assert (point.low, point.high) == (away[0], away[-1])
+        assert (point.nearest, point.farthest) == (away[0], away[-1])
         assert point.distance == pytest.approx(np.mean(away))
         hits = sum(row != 9 and int(np.argmax(logs[row])) == trials[row].right for row in rows)
         assert point.accuracy == wilson_interval(hits, 10)  # the unparsed is wrong
@@ -84,10 +84,10 @@ def test_equal_distances_share_a_range_and_kinds_can_be_chosen():
     trials = [*(at(5.0) for _ in range(7)), at(1.0), at(9.0), at(20.0, "resolution"), at(0.0, "identification")]
     given = recorded(trials, [Reply("a")] * 11, "text")
     found = distance_curve(given, bins=5)
-    assert [(p.low, p.high, p.accuracy.count) for p in found.points] == [(1, 1, 1), (5, 5, 7), (9, 20, 2)]
+    assert [(p.nearest, p.farthest, p.accuracy.count) for p in found.points] == [(1, 1, 1), (5, 5, 7), (9, 20, 2)]
     assert [p.accuracy.count for p in distance_curve(given, kinds=("similarity",), bins=1).points] == [9]
     (point,) = distance_curve(given, kinds=("resolution",)).points
-    assert (point.low, point.accuracy.count) == (20, 1)
+    assert (point.nearest, point.accuracy.count) == (20, 1)
     assert len(distance_curve(given, bins=100).points) == 4
 
 

@@ -200,7 +200,7 @@ class DistancePoint:
     Attributes
     ----------
     item_count : int
-    low, high : float
+    nearest, farthest : float
         Smallest and largest distance of the trials from the probe to the right item, in units of the trials.
     distance : float
         Their mean.
@@ -213,8 +213,8 @@ class DistancePoint:
     """
 
     item_count: int
-    low: float
-    high: float
+    nearest: float
+    farthest: float
     distance: float
     accuracy: Estimate
     probability: Estimate
@@ -247,11 +247,12 @@ class DistanceCurve:
 
     def to_frame(self) -> DataFrame:
         """Return one row for each number of items and range of distances."""
-        columns = ["item_count", "low", "high", "distance", "answered", "accuracy", "accuracy_low", "accuracy_high"]
+        columns = ["item_count", "nearest", "farthest", "distance", "answered"]
+        columns += ["accuracy", "accuracy_low", "accuracy_high"]
         columns += ["probability", "probability_low", "probability_high", "chance"]
         rows = [
             (
-                *(point.item_count, point.low, point.high, point.distance, point.accuracy.count),
+                *(point.item_count, point.nearest, point.farthest, point.distance, point.accuracy.count),
                 *(point.accuracy.value, point.accuracy.low, point.accuracy.high),
                 *(point.probability.value, point.probability.low, point.probability.high, point.chance),
             )
@@ -303,8 +304,8 @@ def _points(group: RecordedTrials, item_count: int, bins: int) -> Iterator[Dista
         probability = group.probability[rows] if group.mode == "probability" else np.empty(0)
         yield DistancePoint(
             item_count,
-            low=float(away[rows].min()),
-            high=float(away[rows].max()),
+            nearest=float(away[rows].min()),
+            farthest=float(away[rows].max()),
             distance=float(away[rows].mean()),
             accuracy=wilson_interval(int(group.correct[rows].sum()), rows.size),
             probability=bootstrap_mean(probability),

@@ -131,7 +131,7 @@ def _folded_tables(result: TemplateResult) -> list[str]:
         parts.append(folded(caption, data_table(caption, heads, turned)))
     near = []
     for part in result.distances.points:
-        group = (str(part.item_count), f"{part.low:.4g} to {part.high:.4g}")
+        group = (str(part.item_count), f"{part.nearest:.4g} to {part.farthest:.4g}")
         answers = (format_percent(part.accuracy), format_estimate(part.probability), str(part.accuracy.count))
         near.append((*group, *answers))
     if near:

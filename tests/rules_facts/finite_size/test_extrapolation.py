@@ -75,8 +75,8 @@ def test_a_second_order_removes_a_second_correction():
 
 def test_it_prints_value_and_correction():
     found = extrapolate([100, 200], [0.30, 0.28], [0.01, 0.01])
-    assert str(found).startswith("limit       0.260 ± 0.044\ncorrection  (4.0 ± 5.5)/d\nχ² ")
-    assert found.interval.low == pytest.approx(0.26 - 1.959964 * found.error)
+    assert str(found).startswith("limit       0.260 ± 0.044 (95 %)\ncorrection  (4.0 ± 5.5)/d\nχ² ")
+    assert found.limit.low == pytest.approx(0.26 - 1.959964 * found.error)
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,10 @@ class Extrapolation(Result):
     chi_square: float
     freedom: int
 
-    derived = ("interval",)
+    derived = ("limit",)
 
     @property
-    def interval(self) -> Estimate:
+    def limit(self) -> Estimate:
         """The value with its 95 % interval."""
         return from_standard_error(self.value, self.error, 0, freedom=math.inf)
 
@@ -68,7 +68,7 @@ class Extrapolation(Result):
         """Return the limit, the correction, and how well the form fits."""
         slope = from_standard_error(self.correction, self.correction_error, 0, freedom=math.inf)
         fit = f"χ² {self.chi_square:.3g} with {self.freedom} degrees of freedom"
-        return Summary([Row("limit", str(self.interval)), Row("correction", f"({slope})/d")], [f"{fit}."])
+        return Summary([Row("limit", str(self.limit)), Row("correction", f"({slope.brief})/d")], [f"{fit}."])
 
 
 @question
