@@ -47,7 +47,7 @@ def test_words_are_read_and_counted():
     assert math.isnan(rates.probability.value)
     assert rates.best == rates.accuracy
     assert found.errors == {"timed out": 2}
-    assert "chance 0.25; 2 failed" in str(found)
+    assert "2 of 8" in str(found)
 
 
 @given(hnp.arrays(np.float64, 4, elements=st.floats(-60, 0)), st.floats(-500, 500))
@@ -94,7 +94,7 @@ def test_nothing_but_failures(mode):
     assert found.failed == found.rates[0].failed == 3
     for rate in (found.unparsed, found.rates[0].accuracy, found.rates[0].probability):
         assert math.isnan(rate.value)
-    assert "3 failed" in str(found)
+    assert "3 of 3" in str(found)
     with pytest.raises(InputError, match="No trial of similarity or resolution got a reply"):
         given.to_trials()
 

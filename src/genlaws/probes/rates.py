@@ -20,7 +20,7 @@ from genlaws.core.estimate import (
     wilson_interval,
 )
 from genlaws.core.frames import DataFrame, frame_of
-from genlaws.core.result import Row
+from genlaws.core.result import Row, Summary, text_table
 from genlaws.probes.outcomes import DISTANCE_KINDS, RecordedTrials
 
 TEST_LABELS = {"similarity": "generalization p_S", "identification": "identification p_I"}
@@ -127,6 +127,10 @@ class TrialRates:
             (str(count), *(found.get((kind, count), NO_VALUE) for kind in TEST_LABELS), f"{1 / count:.3g}")
             for count in counts
         ]
+
+    def __str__(self) -> str:
+        heads = ("items", *TEST_LABELS.values(), "chance")
+        return str(Summary(self.rows(), table=text_table([heads, *self.both_tests()])))
 
     def rows(self) -> list[Row]:
         """Return how often replies were unread, or lost, or named the first item."""

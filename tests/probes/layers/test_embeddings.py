@@ -144,6 +144,6 @@ def test_arguments_are_checked_before_anything_is_embedded(stimuli):
     encoder = Bumps()
     with pytest.raises(InputError):
         measure_layers(encoder, stimuli=stimuli, control="shuffled")
-    with pytest.raises(InputError, match="stimuli must be EmbeddingStimuli"):
+    with pytest.raises(InputError, match="stimuli must be an EmbeddingStimuli"):
         measure_layers(encoder, stimuli=["a", "b", "c", "d"])
     assert encoder.requested == []

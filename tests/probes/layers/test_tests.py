@@ -222,13 +222,13 @@ def test_what_cannot_be_read_is_refused(stories):
     [
         ({"pooling": "first"}, "pooling must be one of last, mean; got 'first'"),
         ({"similarity": "dot"}, "similarity must be one of cosine, euclidean"),
-        ({"center": "yes"}, "center must be true or false; got 'yes'"),
+        ({"center": "yes"}, "center must be True or False; got 'yes'"),
         ({"trial_count": 3}, "trial_count must be a whole number, at least 4; got 3"),
         ({"replicates": 1}, "replicates must be a whole number, at least 20; got 1"),
         ({"item_count": 1}, "item_count must be a whole number, at least 2"),
         ({"domain": "colors"}, "domain must be one of"),
         ({"template": "poem"}, "template must be one of"),
-        ({"model": "smollm"}, "model must be a TransformersModel, whose states can be read; got str"),
+        ({"model": "smollm"}, "model must be a TransformersModel; got 'smollm'"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_read(given, sentence):

@@ -156,7 +156,7 @@ def test_mean_over_tokens_leaves_marks_out(stories, years):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"stimuli": "years"}, "stimuli must be EmbeddingStimuli"),
+        ({"stimuli": "years"}, "stimuli must be an EmbeddingStimuli"),
         ({"stimuli": hue_stimuli(8)}, "stimuli must be words"),
         ({"position": "first"}, "position must be one of last, mean"),
         ({"controls": "shuffled"}, "controls must be one of permuted, random-weights"),

@@ -191,7 +191,7 @@ def test_wrong_arguments_are_named():
     wrong = [
         ({"surrogates": ["random weights"]}, "needs a model"),
         ({"surrogates": ["sleep"]}, "random walk, step signs"),
-        ({"surrogates": "random walk"}, "sequence of names"),
+        ({"surrogates": "random walk"}, "surrogates must be a list"),
         ({"surrogates": []}, "at least one kind"),
         ({"supplied": {"random walk": stream}}, "name of a built-in"),
         ({"supplied": {"random weights": []}}, "at least one stream"),

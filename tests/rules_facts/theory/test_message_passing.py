@@ -354,7 +354,7 @@ def test_too_few_iterations_are_reported():
         ({"inputs": [[1, np.inf], [1, 1], [1, 2]]}, "got row 0 of squared length inf"),
         ({"inputs": [[1, 1], [0, 0], [1, 2]]}, "got row 1 of squared length 0"),
         ({"inputs": [[1, 1], [1e200, 0], [1, 2]]}, "got row 1 of squared length inf"),
-        ({"inputs": "text"}, "inputs must be a real number or an array"),
+        ({"inputs": "text"}, "inputs must be numbers"),
         ({"fact_fraction": 20}, "fact_fraction must lie in [0, 1]; got 20. It is the share"),
         ({"fact_fraction": [0.1, 0.2]}, "fact_fraction must be a single number"),
         ({"inputs": [[1.0, 2.0]], "labels": [1], "fact_fraction": None}, "learned from two samples or more"),

@@ -48,7 +48,9 @@ def test_a_mean_that_hides_nothing_is_not_said():
     assert "mean over stimuli" not in measure(z, positions=x, metric="circle", **QUICK).message
     # Distances between embeddings do not know their mean.
     x, z = shifted()
-    gaussian = [measure(z, positions=x, metric="circle", similarity="gaussian", center=one, **QUICK) for one in (0, 1)]
+    gaussian = [
+        measure(z, positions=x, metric="circle", similarity="gaussian", center=one, **QUICK) for one in (False, True)
+    ]
     assert gaussian[0].generalization.value == pytest.approx(gaussian[1].generalization.value)
     assert "mean over stimuli" not in gaussian[0].message
     # A large mean of noise hides noise.

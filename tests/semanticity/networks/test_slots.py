@@ -284,7 +284,7 @@ def test_runs_as_a_table_and_as_means():
         ({"steps": -1}, "steps must be"),
         ({"batch_size": 0}, "batch_size must be"),
         ({"learning_rate": 0.0}, "learning_rate must be"),
-        ({"learning_rate": [0.1, 0.2]}, "learning_rate must be a single number"),
+        ({"learning_rate": [0.1, 0.2]}, "learning_rate must be a number"),
         ({"reconstruction_weight": -1.0}, "reconstruction_weight must be"),
         ({"log_at": [31]}, "log_at must be"),
         ({"log_at": []}, "log_at must be"),
