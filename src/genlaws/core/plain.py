@@ -25,7 +25,8 @@ def to_plain(value: Any) -> Any:
     """Return a value as numbers, texts, lists and dictionaries that JSON can hold."""
     if not is_dataclass(value):
         raise TypeError(f"A {type(value).__name__} cannot be written as JSON.")
-    return {name: to_plain(part) for name, part in parts_of(value).items()}
+    derived = {name: getattr(value, name) for name in getattr(value, "derived", ())}
+    return {name: to_plain(part) for name, part in (parts_of(value) | derived).items()}
 
 
 @to_plain.register(type(None))
@@ -86,7 +87,8 @@ def from_plain(kind: Any, plain: Any) -> Any:
         found = _array(plain, *get_args(parts[1]))
     elif isinstance(origin, type) and is_dataclass(origin):
         kinds = types_of(origin)
-        found = origin(**{name: from_plain(kinds[name], part) for name, part in plain.items()})
+        names = [one.name for one in fields(origin) if one.name in plain]
+        found = origin(**{name: from_plain(kinds[name], plain[name]) for name in names})
     elif issubclass(origin, Mapping):
         found = {from_plain(parts[0], key): from_plain(parts[1], part) for key, part in plain.items()}
     elif origin is tuple and parts[-1] is not ...:

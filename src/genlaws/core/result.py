@@ -141,9 +141,8 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values: the schema, the question with its inputs, and every attribute under its name."""
         call = self.call or Call("", {})
-        derived = {name: to_plain(getattr(self, name)) for name in self.derived}
         header = {"schema": SCHEMA, "question": call.function, "inputs": to_plain(call.arguments)}
-        written: dict[str, Any] = header | to_plain(self) | derived
+        written: dict[str, Any] = header | to_plain(self)
         return written
 
     @classmethod
