@@ -27,6 +27,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from threading import Lock
 from unittest.mock import patch
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
@@ -180,6 +181,7 @@ CALLS = BASES | {
     "report --model": "--quick --sections residual-stream --model model --texts texts.txt --out out",
     "report --sections": REPORT,
 }
+ONE_AT_A_TIME = Lock()
 STORED = "sweep run relations.bound --folder stored --axis relation=mod3 --set elements=4"
 HUGE, LONG_TEXT = str(10**30), "x" * 10_000
 EMPTY = {"empty": "", "blank": "   "}
@@ -514,8 +516,9 @@ def run_cases(cases: Sequence[Case], limit: float = LIMIT_SECONDS) -> Iterator[t
     """Yield each case with its outcome."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        make_inputs(folder)
-        caller = Caller(folder, limit)
+        with ONE_AT_A_TIME:  # it imports transformers and changes the folder of the process
+            make_inputs(folder)
+            caller = Caller(folder, limit)
         try:
             for case in cases:
                 yield case, caller.outcome(case.words)
